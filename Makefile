@@ -65,7 +65,7 @@ clean:
 LOCK = $(UV) pip compile --quiet --universal --generate-hashes --no-header --no-annotate --python-version 3.11
 
 lock: .tools/bin/uv
-	$(LOCK) --group dev --extra otel pyproject.toml -o requirements.lock
-	$(LOCK) -c requirements.lock --extra otel pyproject.toml -o requirements-runtime.lock
+	$(LOCK) --group dev --all-extras pyproject.toml -o requirements.lock
+	$(LOCK) -c requirements.lock --all-extras pyproject.toml -o requirements-runtime.lock
 	printf 'llm\nopenapi-python-client\n' | $(LOCK) - -o tests/clients/requirements.lock
 	echo hatchling | $(LOCK) -c requirements.lock - -o requirements-build.lock

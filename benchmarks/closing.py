@@ -38,7 +38,7 @@ from service.memory.memory_store import MemoryStore
 from service.memory.record import Group
 from service.people.person import move
 from service.people.worlds import WorldRepository
-from service.runtime.memory_jobs import Deliveries
+from service.runtime.carried import Deliveries
 from service.settings import Settings
 from service.store.budget import DailyBudget
 from service.store.jobs import JobKind

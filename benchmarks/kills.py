@@ -4,7 +4,8 @@ Kills: a client with a fixed list of requests sends each until it is answered, w
 twice more at the end. One run is left alone; each other is killed once, at another moment of it, and started again. On
 PostgreSQL three replicas share the work: one of them is killed, and the client goes to the next. Then all tables of
 the run are compared with those of the run that was left alone. The model is a function of its prompt, so whatever
-differs is the service's doing. Ids that are drawn, machine times, who holds a row and what calls cost are not compared.
+differs is the service's doing. Ids that are drawn, machine times, who holds a row and what calls cost are not compared,
+nor the attempts to say something of which clients were told that they were cut off.
 
 Outages: two hundred conversations are spoken while the model, PostgreSQL or Neo4j is away; all must be remembered at
 the end, and no job left, without a hand.
@@ -22,11 +23,12 @@ from typing import Any
 
 import httpx
 from sqlalchemy import Column, Integer, create_engine, select
-from sqlmodel import SQLModel
+from sqlmodel import SQLModel, col
 
-import service.store.tables  # noqa: F401  the tables that are compared
 from benchmarks.model_server import MODEL, ModelServer, model_server
 from benchmarks.neo4j import NotHere, neo4j_server
+from service.store.client_event_kinds import UtteranceDiscarded
+from service.store.tables import EventRow
 from tests.api.play import TALK, write_village
 from tests.content.village import in_pairs
 from tests.end_to_end.process import Service
@@ -50,6 +52,7 @@ _OF_THE_MACHINE = re.compile(
     r".*(?:runner|revision|epoch|timeline|seq|duration_ms|created_at|updated_at|due|attempts|error|wanted_until)"
 )
 _DRAWN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{28}|[0-9a-f]{64}")
+_ATTEMPT = re.compile(r"('utterance_id': 'ID\.\d+)\.\d+'")
 _NOW = re.compile(r"20[2-9]\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)?|1[6-9]\d{8}(?:\.\d+)?")
 
 
@@ -133,11 +136,19 @@ def tables(url: str) -> Tables:
     engine = create_engine(url)
     with engine.connect() as connection:
         told = {}
+        taken_back = {
+            data["utterance_id"]
+            for data in connection.scalars(select(EventRow.data).where(col(EventRow.kind) == UtteranceDiscarded.kind))
+        }
         for table in SQLModel.metadata.sorted_tables:
             if table.name not in _APART:
                 columns = [c for c in table.c if not _OF_THE_MACHINE.fullmatch(c.name) and not _is_numbered(c)]
                 rows = connection.execute(select(*columns)).all()
-                told[table.name] = Counter(_NOW.sub("NOW", _DRAWN.sub("ID", str(tuple(row)))) for row in rows)
+                told[table.name] = Counter(
+                    _ATTEMPT.sub(r"\1'", _NOW.sub("NOW", _DRAWN.sub("ID", str(tuple(row)))))
+                    for row in rows
+                    if not any(isinstance(one, dict) and one.get("utterance_id") in taken_back for one in row)
+                )
     engine.dispose()
     return told
 

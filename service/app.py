@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from service.api import (
     actions,
     client_events,
+    content,
     conversations,
     events,
     health,
@@ -35,6 +36,7 @@ from service.api.key import router as login
 from service.api.mcp import Checker, McpEndpoint
 from service.api.middleware import Allowed, Guard, HeadAsGet, RequestId
 from service.api.tracing import trace_requests
+from service.content.editing import Importer
 from service.content.files import bundled_content
 from service.llm.choose import Models
 from service.memory.memory_store import MemoryStore
@@ -95,6 +97,7 @@ ROUTES = tuple(
         why.router,
         people.router,
         surveys.router,
+        content.router,
         actions.router,
         memory.router,
         memories.router,
@@ -123,9 +126,11 @@ def create_app(
     projection: Callable[[Database], Projection] | None = None,
     carries: bool = True,
     reload_content: bool = False,
+    importer: Importer | None = None,
 ) -> FastAPI:
     """The service. `models`, `memory` and `projection` stand in for those the settings would choose; `carries`: see
-    Jobs. `reload_content`: content files that are changed while it runs are taken in.
+    Jobs. `reload_content`: content files that are changed while it runs are taken in. `importer` reads files of other
+    programs; None: they are refused.
 
     Raises:
         ContentErrors: the game's files have errors; such a world does not start.
@@ -158,6 +163,7 @@ def create_app(
     )
     app.state.settings = settings
     app.state.keys = keys
+    app.state.importer = importer
     app.state.models_missing = "none" in wiring.models.names().values()
     problem.install(app, keyed=not keys.is_open)
     tools = McpEndpoint(app, checker(settings))

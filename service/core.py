@@ -16,19 +16,19 @@ from service.conversation.stream import Mailbox
 from service.conversation.surveys import PersonAnswer, Survey, ask_people
 from service.conversation.transcript import end
 from service.errors import ModelNotConfigured, WorldExists, WrongPhase
+from service.history.rewind import PastMoment
 from service.llm.chat import Role
+from service.memory.forgetting import forget_world
 from service.people.worlds import WorldRepository, WorldView
 from service.runtime import snapshots
 from service.runtime.carried import goes_on
 from service.runtime.content_reload import ContentReload
 from service.runtime.jobs import Jobs
-from service.runtime.made_people import forget_world
-from service.runtime.rewind import PastMoment
 from service.runtime.world_edits import Observation, observe
 from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession
 from service.store.events import Asked
-from service.store.idempotency import Once, Replayed, once, require_new
+from service.store.idempotency import Once, first_answer, once, require_new
 from service.store.jobs import JobKind, job_of
 from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationKey, ConversationRow, JobKey, TurnRow, WorldRow
@@ -52,8 +52,8 @@ class Core:
     engine: Engine
     jobs: Jobs
     world_runner: WorldRunner
-    content_reload: ContentReload | None = None
-    """Takes changed content files in; None: they are read when the service starts."""
+    content_reload: ContentReload
+    """Takes changed content files in, from the start or from when a page has written one."""
     lives: bool = True
     """Whether worlds move, and work that was left or has failed is taken up, by themselves. Else worlds stand still,
     and only what a caller waits for is done.
@@ -62,9 +62,7 @@ class Core:
     @property
     def parts(self) -> Iterable[Jobs | WorldRunner | ContentReload]:
         """What works in the background, in the order in which it starts."""
-        yield from (self.jobs, self.world_runner)
-        if self.content_reload is not None:
-            yield self.content_reload
+        yield from (self.jobs, self.world_runner, self.content_reload)
 
     def playing(self, content: Content) -> "Core":
         """The same store and models with other people and places. Only of worlds that do not live."""
@@ -111,10 +109,7 @@ class Core:
             self.conversation.budget.require_talk(session, row)
             return row.id
 
-        try:
-            begun = await self.world_runner.command(world_id, work, keeps_decisions=True, request=request)
-        except Replayed as known:
-            begun = known.answer
+        begun = await first_answer(self.world_runner.command(world_id, work, keeps_decisions=True, request=request))
         return ConversationKey(world_id, begun)
 
     async def carry(self, key: ConversationKey, *, closes: bool = True) -> None:
@@ -189,10 +184,9 @@ class Core:
             Replayed, KeyReused: as `once`.
         """
         rows = await snapshots.rows_of(self.conversation, world_id, name, None)
-        made_at = await self.conversation.database.read(lambda s: snapshots.made_at(s, world_id, name))
 
         def work(session: Session) -> WorldTime:
-            snapshots.restore(session, world_id, rows, made_at)
+            snapshots.restore(session, world_id, rows, snapshots.made_at(session, world_id, name))
             return self.conversation.worlds.open(session, world_id).now
 
         return await self.rewrite(world_id, lambda s: once(s, request, partial(work, s)))
@@ -231,10 +225,9 @@ class Core:
 
         await database.read(check)
         rows = await snapshots.rows_of(self.conversation, world_id, snapshot, moment)
-        made_at = await database.read(lambda s: snapshots.made_at(s, world_id, snapshot))
 
         def work(session: Session) -> WorldTime:
-            snapshots.branch(session, world_id, rows, made_at, to_world)
+            snapshots.branch(session, world_id, rows, snapshots.made_at(session, world_id, snapshot), to_world)
             self.jobs.fill(session, to_world)
             return self.conversation.worlds.open(session, to_world).now
 

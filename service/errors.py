@@ -6,6 +6,7 @@ KataribeError
 ├── HostNotAllowed          403   the request calls the service by a name that is not its own
 ├── CrossSite               403   a page of another site wants to change something
 ├── RequestTooSlow          408   the request's body did not arrive in time
+├── ContentChanged          412   a file of content was changed since it was read
 ├── BodyTooLarge            413   the request's body is longer than it may be
 ├── TooManyValues           413   the request's body has more values of JSON than anybody needs
 ├── BodyEncoded             415   the request's body is compressed
@@ -19,7 +20,8 @@ KataribeError
 │   ├── KeyReused           422   an Idempotency-Key that was used for another request
 │   ├── LinesWrong          422   lines of a past that cannot be taken; nothing of it was written
 │   │   ├── ProfileWrong    422   keys of a profile that cannot be taken; nobody was made or changed
-│   │   └── SceneWrong      422   keys of a scene that cannot be taken; it was not begun
+│   │   ├── SceneWrong      422   keys of a scene that cannot be taken; it was not begun
+│   │   └── ContentWrong    422   values of a file of content that cannot be taken; nothing was written
 │   ├── TickTooLong         422   a tick that orders more than may be lived at once
 │   ├── BadWorldName        422   a text that is no id of a world
 │   ├── NoSuchTime          422   an option of the command line that is no date or time
@@ -28,6 +30,7 @@ KataribeError
 │   └── BadLine             422   a line of a file that makes no sense; nothing of the file was kept
 ├── Conflict                409   the world is not in a state in which this can be done
 │   ├── Authored            409   a person of the content is changed in its file
+│   ├── ContentFixed        409   the sample that comes with the service is not changed
 │   ├── Busy                409   somebody talks already
 │   ├── CommitmentOver      409   the promise is kept, broken, released or lapsed
 │   ├── ActionOver          409   what was asked of the game is done, failed or too late already
@@ -38,6 +41,8 @@ KataribeError
 │   ├── SceneOver           409   the scene has ended
 │   ├── TurnPassed          409   something is to hold from a turn on that was spoken already
 │   ├── NotYourTurn         409   it is not for the human to speak now
+│   ├── TableFull           409   nobody more can sit down with those who talk
+│   ├── OutOfEarshot        409   something is said to a person who is not there to hear it
 │   ├── StaleChoice         409   something was said since that line was suggested
 │   ├── NotSpeaking         409   the utterance that is to be cut short is over, or never was
 │   ├── Walking             409   the person is on the way
@@ -90,6 +95,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -161,6 +167,10 @@ class CrossSite(KataribeError, status=403):
 
 class RequestTooSlow(KataribeError, status=408):
     """Facts: `seconds`."""
+
+
+class ContentChanged(KataribeError, status=412):
+    """Facts: `file`."""
 
 
 class BodyTooLarge(KataribeError, status=413):
@@ -242,6 +252,10 @@ class SceneWrong(LinesWrong):
     """`found` are the keys. Facts: `count`."""
 
 
+class ContentWrong(LinesWrong):
+    """`found` are the keys. Facts: `count`."""
+
+
 class TickTooLong(Invalid):
     """Facts: `minutes`, `ordered` (and not lived yet), `most`: all world minutes."""
 
@@ -272,6 +286,10 @@ class Conflict(KataribeError, status=409):
 
 class Authored(Conflict):
     """Facts: `id`, `file`."""
+
+
+class ContentFixed(Conflict):
+    """No facts."""
 
 
 class Busy(Conflict):
@@ -312,6 +330,14 @@ class TurnPassed(Conflict):
 
 class NotYourTurn(Conflict):
     """Facts: `person`, `partner`, `conversation_id`."""
+
+
+class TableFull(Conflict):
+    """Facts: `names`, `most`, `conversation_id`."""
+
+
+class OutOfEarshot(Conflict):
+    """Facts: `person`, `here`, `conversation_id`."""
 
 
 class StaleChoice(Conflict):
@@ -383,6 +409,12 @@ class Misconfigured(KataribeError, status=503):
 
     def __init__(self, *, setting: str, reason: Phrase) -> None:
         super().__init__(setting=setting, reason=reason)
+
+
+def require_extra(extra: str, *, module: str, setting: str) -> None:
+    """Raises: Misconfigured: the setting needs a module that only `kataribe[extra]` brings, and it is not installed."""
+    if find_spec(module) is None:
+        raise Misconfigured(setting=setting, reason=Phrase("settings.extra_missing", extra=extra))
 
 
 class WrongSettings(KataribeError, status=503, slug="misconfigured"):

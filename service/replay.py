@@ -30,17 +30,19 @@ from service.conversation.human import (
 from service.conversation.interventions import fail, judge, propose, write_down
 from service.conversation.scenes import begin, join, leave
 from service.conversation.start import START, Start, start_with_player
+from service.conversation.tables import leave_table
 from service.conversation.transcript import Transcript, commit_words, end, held, turns_of
 from service.errors import KataribeError, ReplayDiffers, usable
 from service.export.story import Minute, parsed, require_new, telling
 from service.llm.chat import Role
 from service.llm.choose import Models
 from service.runtime.client_actions import talk, talk_with_player
+from service.runtime.tables import sit_down
 from service.runtime.world_clock import order_until
 from service.runtime.world_session import WorldSession
 from service.settings import Settings
 from service.store.events import Asked, Command
-from service.store.phase import EndReason, ProposalState, Speaker
+from service.store.phase import EndReason, ProposalState, Speaker, TurnForm
 from service.store.tables import ConversationKey, ConversationRow, TurnRow
 from service.usage import Usage
 from world.time import WorldTime
@@ -145,6 +147,11 @@ class _Replay:
                 await self._world.ask(self._world.open_talks)
             case "started":
                 await self._start(data)
+            case "joined" if "spot" not in data:
+                most = self._deps.settings.max_turns_with_player
+                await self._runner.command(
+                    self._world_id, lambda s, lived: sit_down(s, lived, key.conversation_id, data["person_id"], most)
+                )
             case "answered":
                 await self._engine.turn(key, data["turn"], None)
             case "closed":
@@ -199,6 +206,8 @@ def _do(session: Session, deps: ConversationDependencies, key: ConversationKey, 
     worlds = deps.worlds
     row, world = held(session, worlds, key)
     match kind:
+        case "left" if row.form == TurnForm.TALK:
+            leave_table(session, row, world, **data)
         case "waits" | "joined" | "left" | "intervened":
             _OF_THE_TALK[kind](session, row, world, **data)
         case "said":

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, Literal, Self, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Self, get_args
 from urllib.parse import urlsplit
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, SecretStr, ValidationError
@@ -96,7 +95,7 @@ class Limit(BaseModel, frozen=True, extra="forbid"):
     soft: float = Field(default=0.8, gt=0, le=1)
 
 
-class LlmSettings(BaseModel, frozen=True, extra="forbid"):
+class LlmSettings(RoleSettings, frozen=True, extra="forbid"):
     """Language models. `provider` auto: an OpenAI-compatible server when a key or base_url is set, else none.
 
     `max_calls_per_day` and `max_tokens_per_day` are a hard stop (None: no limit): the calls, and their prompt and
@@ -118,10 +117,6 @@ class LlmSettings(BaseModel, frozen=True, extra="forbid"):
     """
 
     provider: Literal["auto", "openai", "rehearsal"] = "auto"
-    model: str | None = None
-    base_url: str | None = None
-    api_key: SecretStr | None = None
-    temperature: float | None = Field(default=None, ge=0, le=2)
     timeout_seconds: float = Field(default=60, gt=0)
     attempts: int = Field(default=3, ge=1, le=10)
     backoff_seconds: float = Field(default=0.5, ge=0)
@@ -284,16 +279,13 @@ class QualitySettings(BaseModel, frozen=True, extra="forbid"):
 
 
 class _WrittenByPeople(PydanticBaseSettingsSource):
-    """Reads a list with commas or as JSON. What is no JSON is left as it is: the field then refuses it by its name."""
+    """Reads JSON. What is none is left as it is: the field then takes it, or refuses it by its name."""
 
     def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:
-        is_list = field is not None and _takes_list(field.annotation)
-        if is_list and not value.strip().startswith("["):
-            return _split(value)
         try:
-            return json.loads(value)
+            return json.loads(value) if value.strip().startswith(("[", "{")) else value
         except ValueError:
-            return _split(value) if is_list and '"' not in value else value
+            return value
 
 
 class _Environment(_WrittenByPeople, EnvSettingsSource):
@@ -304,14 +296,15 @@ class _EnvFile(_WrittenByPeople, DotEnvSettingsSource):
     """The variables in .env."""
 
 
-def _split(text: str) -> list[str]:
-    return [part for part in (part.strip() for part in text.split(",")) if part]
+def _split(value: object) -> object:
+    """A text with a quotation mark was to be JSON."""
+    if not isinstance(value, str) or '"' in value:
+        return value
+    return [part.strip() for part in value.split(",") if part.strip()]
 
 
-def _takes_list(annotation: Any) -> bool:
-    if get_origin(annotation) in (Union, UnionType):
-        return any(map(_takes_list, get_args(annotation)))
-    return (get_origin(annotation) or annotation) in (list, tuple, set, frozenset)
+Names = Annotated[list[str], BeforeValidator(_split)]
+"""Some names, with commas or as a list."""
 
 
 class Settings(BaseSettings):
@@ -348,8 +341,8 @@ class Settings(BaseSettings):
     chat_idle_minutes: float = Field(default=30, gt=0)
     keep_prompts: bool = False
     api_key: SecretStr | None = None
-    allowed_hosts: list[str] = []
-    cors_origins: list[str] = []
+    allowed_hosts: Names = []
+    cors_origins: Names = []
     max_body_bytes: int = Field(default=1_000_000, ge=1)
     request_timeout_seconds: float = Field(default=30, gt=0)
     openai_api_key: SecretStr | None = Field(

@@ -130,7 +130,8 @@ class Wiring:
             WorldDependencies(conversation=conversation, decision=decision, engine=engine, jobs=jobs)
         )
         directory = settings.content_dir or bundled_content()
-        reload = ContentReload(world_runner, partial(load_game, directory), directory) if reload_content else None
+        read = partial(load_game, directory)
+        reload = ContentReload(world_runner, read, directory, from_start=reload_content)
         core = Core(
             conversation=conversation,
             engine=engine,

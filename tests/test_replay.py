@@ -31,7 +31,7 @@ from tests.servers import NO_AUTHORITIES
 from tests.studio.terminal.by_question import ByQuestion, settings_of
 
 COMMANDS = 60
-KINDS = {"request", "started", "said", "answered", "cut_back", "ended", "closed", "looked", "opened"}
+KINDS = {"request", "started", "said", "answered", "cut_back", "ended", "closed", "looked", "opened", "joined"}
 """What a story is made of that comes from outside."""
 
 
@@ -99,6 +99,8 @@ class _Session:
         time.sleep(self._rng.random() * 0.03)
 
     def _talk(self, player: str) -> None:
+        if player not in self.talks and self._rng.random() < 0.5:
+            self._sit_down(player)
         if player not in self.talks:
             partner = self._rng.choice(("baker", "sora", "umi", "hermit"))
             body = {"mode": "player", "player_id": player, "partner_id": partner}
@@ -116,11 +118,23 @@ class _Session:
                 del self.talks[player]
         elif chance < 0.8:
             self._cut_in(path)
+        elif chance < 0.85:
+            self.ask("POST", f"{path}/join", {"person_id": self._rng.choice(("umi", "rin"))})
         elif chance < 0.9:
             self._settle(path)
+        elif chance < 0.95 and self.ask("POST", f"{path}/leave", {"person_id": player}):
+            del self.talks[player]
         else:
             self.ask("POST", f"{path}/end")
             del self.talks[player]
+
+    def _sit_down(self, player: str) -> None:
+        """At a talk of others, where there is one."""
+        for one in self.http.get("/conversations", params={"phase": "running"}).json()["items"]:
+            if one["mode"] == "models" and self.ask("POST", f"/conversations/{one['id']}/join", {"person_id": player}):
+                self.talks[player] = one["id"]
+                self.begun.append(one["id"])
+                return
 
     def _cut_in(self, path: str) -> None:
         told = self.http.get(f"{path}/updates?wait=0").json()["items"]

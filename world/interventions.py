@@ -79,6 +79,25 @@ class Interventions(AgentIndex):
         changed = Event(time=t, kind=EventKind.CHANGED, person_id=person_id, data=data)
         return Effect(events=(changed,), touched=(person_id,), since=t)
 
+    def break_off(self, talk_id: str, t: WorldTime) -> Effect:
+        """The open talk goes on where the core does not see it: here it ends at `t`, and those in it decide. For a
+        moment when all before `t` is settled and nobody has decided at `t`.
+
+        Raises:
+            OutOfTurn: the talk is over, or somebody lags behind `t`.
+            KeyError: there is no such talk.
+        """
+        talk = self.talks[talk_id]
+        if talk.over or (self.agenda.first or t) < t:
+            raise OutOfTurn(talk_id, "is over, or ahead of others", f"be broken off at {iso(t)}")
+        until = max(t, *(talk.leaving(turn) for _, turn in talk.left), t)  # who has left is in it until then
+        self.put_talk(replace(talk, shortest=until - talk.start, over=True, closed=True))
+        for person_id in talk.characters:
+            person = self.people[person_id]
+            past, version = _until(person.past, t), person.version + 1
+            self._rewrite(replace(person, past=past, ready=t, state=LifeState.DECIDES, version=version))
+        return Effect(touched=talk.characters, since=t)
+
     def _stopped(self, person: Person, t: WorldTime) -> Person:
         if (self.agenda.first or t) < t:
             raise OutOfTurn(person.id, "is ahead of others", f"be stopped at {iso(t)}")

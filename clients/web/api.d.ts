@@ -366,6 +366,8 @@ export interface components {
             living: boolean;
             /** @description null: the character has not set itself one yet */
             goal: components["schemas"]["GoalOut"] | null;
+            /** @description who is there, or was to the end, in the order of their seats */
+            people: components["schemas"]["Talker"][];
             /** @description addresses: `self` is this conversation, `events` its live stream */
             links: {
                 [key: string]: string;
@@ -440,6 +442,8 @@ export interface components {
             living: boolean;
             /** @description null: the character has not set itself one yet */
             goal: components["schemas"]["GoalOut"] | null;
+            /** @description who is there, or was to the end, in the order of their seats */
+            people: components["schemas"]["Talker"][];
             /** @description addresses: `self` is this conversation, `events` its live stream */
             links: {
                 [key: string]: string;
@@ -589,7 +593,7 @@ export interface components {
             at: string;
             /** @description world minutes since then */
             elapsed_minutes: number;
-            /** @description the world time since, in the world's language */
+            /** @description the world time since, in words */
             ago: string;
         };
         /** @description The person remembers the conversation. */
@@ -1001,6 +1005,13 @@ export interface components {
             person_id?: string | null;
             /** @description what is going on now: told before the next turn */
             context?: components["schemas"]["ContextIn"] | null;
+            /** @description id of one who is there, and who answers; left out: who is named in the words, else whose turn it is */
+            to?: string | null;
+            /**
+             * @description whisper: nobody but `to` hears it, remembers it, or hears the answer
+             * @enum {string}
+             */
+            loudness?: "normal" | "whisper";
         };
         /**
          * @description Something true of a person that its author lets it tell to some only. It is for who makes the game: no player
@@ -1158,9 +1169,12 @@ export interface components {
             /** @description what is told of an event of that kind */
             data: components["schemas"]["TalkFailed"];
         };
-        /** @description A conversation with a human begins; or in one that runs it changes who finds whose words. */
+        /**
+         * @description A conversation with a human begins; or in one that runs somebody sits down or gets up, or it changes who finds
+         *     whose words.
+         */
         TalkStarted: {
-            /** @description who takes part, in the order of their seats */
+            /** @description who is there, in the order of their seats */
             people: components["schemas"]["Talker"][];
             /** @description how many turns were said before */
             turns: number;
@@ -1169,7 +1183,10 @@ export interface components {
             /** @description why that person spoke to a player, by the world's own rule: a `promise` between them is due, it has seen something `urgent`, or is fond of it (`affinity`); null: a client began the conversation */
             reason: components["schemas"]["OpenedFor"] | null;
         };
-        /** @description A conversation with a human begins; or in one that runs it changes who finds whose words. */
+        /**
+         * @description A conversation with a human begins; or in one that runs somebody sits down or gets up, or it changes who finds
+         *     whose words.
+         */
         TalkStartedClientEvent: {
             /** @description the world time at which it happened */
             at: string;

@@ -50,6 +50,16 @@ export class Kataribe {
     return this.talk((await this.ask<Schemas["ConversationOut"]>("POST", "/conversations/start", body)).id);
   }
 
+  /** Sits down with those who talk beside the player: it speaks next. */
+  async sitDown(id: string): Promise<Talk> {
+    await this.seat(id, "join");
+    return this.talk(id);
+  }
+
+  /** Somebody who gets up from a table, or sits down at it. */
+  seat = (id: string, way: "join" | "leave", person_id = this.options.playerId) =>
+    this.ask<Schemas["ConversationDetail"]>("POST", `/conversations/${id}/${way}`, { person_id });
+
   /** A conversation that runs: what was told of it is told again. */
   talk = (id: string) => new Talk(this, id);
 
@@ -81,12 +91,25 @@ export class Talk {
   text = "";
   private position = "0";
   private hasEnded = false;
+  private hasLeft = false;
 
   constructor(private readonly client: Kataribe, readonly id: string) {}
 
-  /** Sent again under the same `message_id`, it is said once. */
-  say = (text: string, message_id: string = crypto.randomUUID()) =>
-    this.post<Schemas["SaidOut"]>("say", { text, message_id });
+  /** `more`: other fields of POST /conversations/{id}/say. Sent again under the same `message_id`, it is said once. */
+  say = (text: string, more: Partial<Schemas["SayIn"]> = {}) =>
+    this.post<Schemas["SaidOut"]>("say", { text, message_id: crypto.randomUUID(), ...more });
+
+  /** Says it to one who is there: nobody else hears it, or the answer. */
+  whisper = (to: string, text: string) => this.say(text, { to, loudness: "whisper" });
+
+  /** Asks somebody who stands beside to sit down, too. */
+  invite = (person_id: string) => this.client.seat(this.id, "join", person_id);
+
+  /** The player gets up, and the others go on without it. */
+  async leave(): Promise<void> {
+    this.hasLeft = true;
+    await this.client.seat(this.id, "leave");
+  }
 
   /** Says one of the lines of `choices`, which come where `start` asks for them: `{ choices: 3 }`. */
   choose = (choice_id: string) => this.post<Schemas["SaidOut"]>("choose", { choice_id });
@@ -113,6 +136,7 @@ export class Talk {
           this.position = id;
           this.hear(event);
           yield event;
+          if (this.hasEnded && this.hasLeft) return; // what the others say now it does not hear
         }
         if (this.hasEnded) return;
       } catch (error) {

@@ -19,6 +19,7 @@ const client = new Kataribe({
 });
 
 const words = $<HTMLFormElement>("say").elements.namedItem("text") as HTMLInputElement;
+const ears = $<HTMLSelectElement>("ears");
 
 let ground: Ground;
 let here = "";
@@ -85,25 +86,29 @@ async function look(): Promise<void> {
 
 function show(): void {
   const beside = ground.beside(here, people).filter((one) => one.id !== me);
-  near = beside.filter((one) => one.kind !== "player" && !one.talking_in);
+  near = beside.filter((one) => one.kind !== "player" && !names.has(one.id));
   ground.draw($<SVGSVGElement>("map"), here, people, me, beside);
   const place = people.find((one) => one.id === me)?.position?.place ?? "";
   const who = beside.map((one) => one.name).join(t("comma"));
   const told = who ? t("beside", { place, names: who }) : place;
   if ($("here").textContent !== told) $("here").textContent = told;
   $("game").classList.toggle("talking", talk !== null);
-  if ($("near").dataset["who"] === who) return;
-  $("near").dataset["who"] = who;
-  $("near").replaceChildren(...(near.length ? near.map(greeting) : [t("nobody")]));
+  const shown = JSON.stringify([near.map((one) => [one.name, one.talking_in]), talk !== null]);
+  if ($("near").dataset["who"] === shown) return;
+  $("near").dataset["who"] = shown;
+  $("near").replaceChildren(...(talk ? near.filter((one) => !one.talking_in).map(asking) : near.length ? near.map(greeting) : [t("nobody")]));
 }
 
 const greeting = (one: Person, index: number): HTMLElement =>
-  button(t("talk", { name: one.name }) + (index ? "" : " (Enter)"), () => meet(one));
+  button(t(one.talking_in ? "sit" : "talk", { name: one.name }) + (index ? "" : " (Enter)"), () => meet(one));
+
+const asking = (one: Person): HTMLElement => button(t("ask", { name: one.name }), async () => talk?.invite(one.id));
 
 // ---- talking -------------------------------------------------------------------------------------------------------
 
 async function meet(one = near[0]): Promise<void> {
-  if (one && !talk) await converse(await client.start(one.id, { choices: CHOICES }));
+  if (!one || talk) return;
+  await converse(one.talking_in ? await client.sitDown(one.talking_in) : await client.start(one.id, { choices: CHOICES }));
 }
 
 async function converse(begun: Talk): Promise<void> {
@@ -116,8 +121,9 @@ async function converse(begun: Talk): Promise<void> {
     for await (const event of talk.events()) hear(talk, event);
   } finally {
     talk = null;
+    names = new Map();
     turnOf("nobody");
-    show();
+    showTable();
   }
 }
 
@@ -125,6 +131,10 @@ function hear(talk: Talk, { kind, data }: GameEvent): void {
   switch (kind) {
     case "conversation.started":
       names = new Map(data.people.map((one) => [one.person_id, one.name]));
+      showTable();
+      break;
+    case "npc.thinking": // of more than two it need not be the player's turn now
+      if (names.size > 2) turnOf("nobody");
       break;
     case "utterance.started":
       speaking = lineOf(data.turn, data.speaker_id);
@@ -135,6 +145,7 @@ function hear(talk: Talk, { kind, data }: GameEvent): void {
       break;
     case "utterance.completed":
       write(lineOf(data.turn, data.speaker_id), data.text);
+      if (data.loudness === "whisper") whispered(data.turn);
       if (data.speaker_id !== me) turnOf("me");
       break;
     case "utterance.discarded":
@@ -166,6 +177,24 @@ function hear(talk: Talk, { kind, data }: GameEvent): void {
     case "error":
       complain(data.detail);
   }
+}
+
+/** Shows who is there, and lets the player choose who hears it. */
+function showTable(): void {
+  const others = [...names].filter(([id]) => id !== me);
+  const there = others.map(([, name]) => name).join(t("comma"));
+  $("table").textContent = there && t("table", { names: there });
+  const before = ears.value;
+  ears.replaceChildren(new Option(t("aloud"), ""), ...others.map(([id, name]) => new Option(t("whisper", { name }), id)));
+  ears.value = others.some(([id]) => id === before) ? before : "";
+  ears.hidden = others.length < 2;
+  show();
+}
+
+/** Marks a line that not all have heard. */
+function whispered(turn: number): void {
+  lines.get(turn)!.previousElementSibling!.textContent += ` ${t("whispered")}`;
+  lines.get(turn)!.dataset["whispered"] = "";
 }
 
 /** Shows what may be done now. */
@@ -215,7 +244,7 @@ function button(text: string, work: () => Promise<unknown>): HTMLElement {
 }
 
 const interrupt = () => act(async () => speaking && talk?.interrupt());
-const end = () => act(async () => talk?.end());
+const end = () => act(async () => (names.size > 2 ? talk?.leave() : talk?.end()));
 
 // ---- keys and buttons ----------------------------------------------------------------------------------------------
 
@@ -223,6 +252,7 @@ document.documentElement.lang = language;
 for (const one of document.querySelectorAll<HTMLElement>("[data-text]")) one.textContent = t(one.dataset["text"] as never);
 $("map").setAttribute("aria-label", t("map"));
 words.setAttribute("aria-label", t("say"));
+ears.setAttribute("aria-label", t("ears"));
 const name = $<HTMLFormElement>("join").elements.namedItem("name") as HTMLInputElement;
 name.value = localStorage["kataribe-name"] ?? "";
 name.focus();
@@ -234,7 +264,8 @@ $("join").addEventListener("submit", (event) => {
 $("say").addEventListener("submit", (event) => {
   event.preventDefault();
   const text = words.value.trim();
-  if (text) void act(async () => (await talk?.say(text), (words.value = "")));
+  const said = () => (ears.value ? talk?.whisper(ears.value, text) : talk?.say(text));
+  if (text) void act(async () => (await said(), (words.value = "")));
 });
 $("interrupt").addEventListener("click", interrupt);
 $("end").addEventListener("click", end);

@@ -32,11 +32,17 @@ class Access:
 
 
 ACCESS: Mapping[str, Access] = {
-    **dict.fromkeys(("start_conversation", "complete_chat"), Access(Scope.PLAY, "body")),
+    **dict.fromkeys(("start_conversation", "join_conversation", "complete_chat"), Access(Scope.PLAY, "body")),
     **dict.fromkeys(
         (
             *("read_conversation", "end_conversation", "stream_conversation", "interrupt_conversation"),
-            *("say_in_conversation", "choose_in_conversation", "report_playback", "say_what_became_of_action"),
+            *(
+                "leave_conversation",
+                "say_in_conversation",
+                "choose_in_conversation",
+                "report_playback",
+                "say_what_became_of_action",
+            ),
             *("stream_client_events", "read_client_events", "send_client_events"),
         ),
         Access(Scope.PLAY, "conversation"),
@@ -73,13 +79,17 @@ ACCESS: Mapping[str, Access] = {
             *("read_person_memory", "read_memory", "forget", "read_memory_graph", "give_past", "search_memory"),
             *("read_memory_audit", "list_memories", "read_memory_item", "change_memory_item", "delete_memory_item"),
             *("world_page", "content_errors", "conversation_page", "scene_page", "surveys_page", "person_page"),
-            *("graph_page", "plain_page"),
+            *("graph_page", "plain_page", "content_page", "part_page"),
         ),
         Access(Scope.AUTHOR),
     ),
     "mcp": Access(Scope.AUTHOR, worlds="none"),  # each tool asks an operation, with the same key
     **dict.fromkeys(
-        ("list_worlds", "compare_worlds", "branch_world", "read_budget"), Access(Scope.AUTHOR, worlds="several")
+        (
+            *("list_worlds", "compare_worlds", "branch_world", "read_budget"),
+            *("read_content", "change_content", "import_content"),  # of all worlds
+        ),
+        Access(Scope.AUTHOR, worlds="several"),
     ),
     "delete_world": Access(Scope.ADMIN),
     **dict.fromkeys(("list_work", "change_work", "metrics"), Access(Scope.ADMIN, worlds="several")),

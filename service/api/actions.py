@@ -2,12 +2,13 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter
 from pydantic import Field
 from sqlmodel import Session, col, select
 
 from service.api.dependencies import (
     KNOWN_QUERY,
+    AcceptLanguage,
     After,
     AsAsked,
     AtMost,
@@ -127,7 +128,7 @@ async def read_actions(
     character_id: Slug,
     deps: Serving,
     world_id: WorldId,
-    accept_language: Annotated[str | None, Header(max_length=200, description="ja or en; else the world's")] = None,
+    accept_language: AcceptLanguage = None,
 ) -> PossibilitiesOut:
     """What the character could do now if it stopped what it does, and what not, and why. It changes nothing, and
     answers at once, also while the world moves.

@@ -1,6 +1,6 @@
 """Owns the endpoints of conversations: start, read, end, close again, the live stream, and what a human says in one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
@@ -32,6 +32,7 @@ from service.api.schemas import (
     PromptOut,
     SaidOut,
     SayIn,
+    SeatIn,
     SpeakerIn,
     StartIn,
     TurnOut,
@@ -51,18 +52,21 @@ from service.conversation.human import (
 )
 from service.conversation.prompt import Goal
 from service.conversation.start import Start
-from service.conversation.transcript import conversation_of, takes_part
+from service.conversation.tables import leave_table
+from service.conversation.transcript import conversation_of, held
 from service.conversation.turn_taking import OPENER, PARTNER
 from service.conversation.why import prompt_of
 from service.core import Core
 from service.errors import refuse
 from service.people.worlds import WorldView
 from service.runtime.client_actions import talk, talk_with_player
+from service.runtime.tables import sit_down
+from service.runtime.world_session import WorldSession
 from service.store.events import Asked
-from service.store.idempotency import Once, Replayed, once
+from service.store.idempotency import Once, Replayed, first_answer, once
 from service.store.jobs import job_of
-from service.store.phase import Phase, Speaker
-from service.store.tables import ConversationKey, ConversationRow, TurnRow
+from service.store.phase import Loudness, Phase, Speaker
+from service.store.tables import ConversationKey, ConversationRow, TurnRow, takes_part
 
 router = APIRouter(prefix="/conversations", tags=["conversations"], dependencies=[KNOWN_QUERY])
 
@@ -158,8 +162,8 @@ async def end_conversation(
 
     One that the living world holds is remembered when the world's clock goes on, and not waited for.
     """
-    with suppress(Replayed):
-        await deps.end_talk(ConversationKey(world_id, conversation_id), Once.of(world_id, asked, is_read_anew=True))
+    request = Once.of(world_id, asked, is_read_anew=True)
+    await first_answer(deps.end_talk(ConversationKey(world_id, conversation_id), request))
     ended = await views.read_conversation(deps, world_id, conversation_id)
     return await _answer(deps, world_id, conversation_id, response, wait=wait and not ended.living)
 
@@ -187,8 +191,7 @@ async def close_conversation(
         decide(session, conversation_of(session, world_id, conversation_id, lock=True))
 
     request = Once.of(world_id, asked, is_read_anew=True)
-    with suppress(Replayed):
-        await deps.conversation.database.write(lambda s: once(s, request, partial(work, s)))
+    await first_answer(deps.conversation.database.write(lambda s: once(s, request, partial(work, s))))
     return await _answer(deps, world_id, conversation_id, response, wait=wait)
 
 
@@ -249,7 +252,8 @@ async def say_in_conversation(
     asking: Asking,
     wait: Wait = False,
 ) -> SaidOut:
-    """Say something as the player, or as the one for whom a human has taken over.
+    """Say something as the player, or as the one for whom a human has taken over. Among more than two it is said `to`
+    one, aloud or as a whisper that nobody else hears, and that one answers; else whose turn it is.
 
     The answer comes at once (202), and what the other says follows in the conversation's events; with `wait=true` it is
     in the answer (200). The same `message_id` sent again says nothing new.
@@ -257,7 +261,14 @@ async def say_in_conversation(
     told = body.context.told if body.context else ()
     speaker_id = body.person_id or asking.player_id
     require_player(asking, speaker_id)
-    words = Words(text=body.text, message_id=body.message_id, person_id=speaker_id, told=told)
+    words = Words(
+        text=body.text,
+        message_id=body.message_id,
+        person_id=speaker_id,
+        told=told,
+        to=body.to,
+        loudness=Loudness(body.loudness),
+    )
     work = partial(say, worlds=deps.conversation.worlds, key=key, words=words)
     return await _said(deps, key, work, asked, response, wait=wait)
 
@@ -284,6 +295,48 @@ async def choose_in_conversation(
         return choose(session, deps.conversation.worlds, key, body.choice_id, body.message_id)
 
     return await _said(deps, key, work, asked, response, wait=wait)
+
+
+@router.post("/{conversation_id}/join", responses=describe(409))
+async def join_conversation(
+    key: Conversation, body: SeatIn, deps: Serving, asked: AsAsked, asking: Asking
+) -> ConversationDetail:
+    """Sit down with those who talk: a player breaks into a talk that goes on, and speaks next; or somebody who stands
+    beside sits down at a player's table. Up to four sit at one (`KATARIBE_WORLD__TABLE`).
+
+    A talk of the living world goes on in the player's hands: its turns take no world time any more, and those in it
+    stand still until it is over.
+    """
+    most = deps.conversation.settings.max_turns_with_player
+    request = Once.of(key.world_id, asked, is_read_anew=True)
+
+    def work(session: Session, lived: WorldSession) -> tuple[str, ...]:
+        row = sit_down(session, lived, key.conversation_id, body.person_id, most)
+        require_player(asking, row.humans[0])
+        return row.person_ids
+
+    with suppress(Replayed):
+        people = await deps.world_runner.command(key.world_id, work, keeps_decisions=True, request=request)
+        await _tell_table(deps, key, people)
+    return await views.read_conversation(deps, *key)
+
+
+@router.post("/{conversation_id}/leave", responses=describe(409))
+async def leave_conversation(key: Conversation, body: SeatIn, deps: Serving, asked: AsAsked) -> ConversationDetail:
+    """Get up from the table. The others go on, and soon part if it was the player; with fewer than two the conversation
+    ends. All remember what they heard.
+    """
+    request = Once.of(key.world_id, asked, is_read_anew=True)
+
+    def work(session: Session) -> tuple[str, ...]:
+        row, world = held(session, deps.conversation.worlds, key)
+        leave_table(session, row, world, body.person_id)
+        return row.person_ids
+
+    with suppress(Replayed):
+        people = await deps.conversation.database.write(lambda s: once(s, request, partial(work, s)))
+        await _tell_table(deps, key, people)
+    return await views.read_conversation(deps, *key)
 
 
 @router.post("/{conversation_id}/interrupt", responses=describe(409))
@@ -423,8 +476,7 @@ async def _speaks(
     deps: Core, key: ConversationKey, person_id: str, speaker: Speaker, asked: Asked
 ) -> ConversationDetail:
     """An utterance of the person in the making is dropped."""
-    worlds, stream = deps.conversation.worlds, deps.conversation.stream
-    told = stream.sentences_told(key)
+    worlds, told = deps.conversation.worlds, deps.conversation.stream.sentences_told(key)
     request = Once.of(key.world_id, asked, is_read_anew=True)
 
     def work(session: Session) -> tuple[str, ...]:
@@ -432,10 +484,16 @@ async def _speaks(
 
     with suppress(Replayed):
         people = await deps.conversation.database.write(lambda s: once(s, request, partial(work, s)))
-        async with deps.jobs.dropped(job_of(key)):
-            stream.hush(key)
-        stream.tell_people(key.world_id, people)
+        await _tell_table(deps, key, people)
     return await views.read_conversation(deps, *key)
+
+
+async def _tell_table(deps: Core, key: ConversationKey, people: Iterable[str]) -> None:
+    """Other people are there now, or other ones speak: an utterance in the making is asked anew."""
+    stream = deps.conversation.stream
+    async with deps.jobs.dropped(job_of(key)):
+        stream.hush(key)
+    stream.tell_people(key.world_id, people)
 
 
 async def _said(

@@ -136,6 +136,7 @@ else:  # no union with null, of which pydantic would tell two errors wherever th
 
 
 After = Annotated[str | None, Query(max_length=200, description="`next` of the page before; left out: the first page")]
+AcceptLanguage = Annotated[str | None, Header(max_length=200, description="ja or en; else the world's")]
 AtMost = Annotated[int | None, Query(ge=1, le=1000, description="At most so many; left out: all of them")]
 
 MEDIA_TYPE = "application/problem+json"
@@ -151,6 +152,7 @@ def describe(*statuses: int) -> dict[int | str, dict[str, Any]]:
         403: "The key is for less, for another world or for another player",
         404: "Not there",
         409: "The world is not in a state for this",
+        412: "The file was changed since it was read",
         413: "The body is too long",
         422: "The request is wrong",
         429: "Too many wrong keys came from there",

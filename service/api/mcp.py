@@ -19,6 +19,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.api.problem import expected
+from service.errors import require_extra
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
@@ -210,7 +211,8 @@ def _refusal(sentence: str) -> Exception:
 
 
 def mcp_server(http: httpx.AsyncClient, check: Checker) -> "MCPServer":
-    """A server of the tools, which asks the HTTP API by `http`."""
+    """A server of the tools, which asks the HTTP API by `http`. Raises: Misconfigured: its SDK is not installed."""
+    require_extra("mcp", module="mcp", setting="mcp")
     from mcp.server import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.server.mcpserver.tools import Tool
@@ -287,6 +289,7 @@ class McpEndpoint:
                 await self._serving
 
     async def _begin(self) -> "StreamableHTTPSessionManager":
+        require_extra("mcp", module="mcp", setting="mcp")
         ready = asyncio.get_running_loop().create_future()
         self._serving = asyncio.create_task(self._serve(ready))
         self._manager = await ready

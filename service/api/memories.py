@@ -3,7 +3,6 @@
 import asyncio
 import io
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from functools import partial
 from itertools import islice
 from typing import Annotated
@@ -51,7 +50,7 @@ from service.memory.record import Group, Item, Kind, Memory
 from service.memory.seed_lines import MOST_LINES, GivenLine, read_lines, read_past
 from service.memory.seeding import Seeded, seed
 from service.people.worlds import WorldView
-from service.store.idempotency import Once, Replayed, once
+from service.store.idempotency import Once, first_answer, once
 from service.store.jobs import JobKind, jobs_waiting
 from service.store.tables import MemoryAuditRow
 
@@ -228,10 +227,8 @@ async def give_past(
         return seed(session, world, deps.conversation.memory, group.person_id, lines, author)
 
     given = Once.of(world_id, asked, is_read_anew=True)
-    try:
-        done = await deps.conversation.database.write(lambda s: once(s, given, partial(work, s)))
-    except Replayed as known:
-        done = Seeded(**known.answer)
+    writing = deps.conversation.database.write(lambda s: once(s, given, partial(work, s)))
+    done = await first_answer(writing, lambda known: Seeded(**known))
     waiting, pending = await _brought(deps, group)
     return SeededOut.of(done, person_id=group.person_id, waiting=waiting, pending_vectors=pending)
 
@@ -360,8 +357,7 @@ async def change_memory_item(
         valid_to=None if body.valid_to is None else views.moment(body.valid_to, "body.valid_to"),
     )
     request = Once.of(group.world_id, asked, is_read_anew=True, shown=lambda _: None)
-    with suppress(Replayed):
-        await _change(deps, group, memory_id, change, Author(name=by, reason=reason), request)
+    await first_answer(_change(deps, group, memory_id, change, Author(name=by, reason=reason), request))
     return await read_memory_item(group, memory_id, deps, await deps.read(group.world_id, lambda _, world: world))
 
 

@@ -10,9 +10,22 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from service.api import views
-from service.api.dependencies import KNOWN_QUERY, After, AsAsked, Out, Serving, Slug, World, WorldId, cut, describe
+from service.api.dependencies import (
+    KNOWN_QUERY,
+    AcceptLanguage,
+    After,
+    AsAsked,
+    Out,
+    Serving,
+    Slug,
+    World,
+    WorldId,
+    cut,
+    describe,
+)
 from service.api.people import PersonId
 from service.api.schemas import MemoryOut, NextPage, OneMemoryOut, RecalledOut, RelationOut
+from service.locales import language_accepted
 from service.memory.authoring import memory_id, seeds_of
 from service.memory.lexical import normal
 from service.memory.recall import recall
@@ -40,6 +53,7 @@ async def read_memory(
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
     history: Annotated[bool, Query(description="Facts that no longer hold, too")] = False,
     at: Annotated[str | None, Query(max_length=19, description="Facts as they were known at that world time")] = None,
+    accept_language: AcceptLanguage = None,
 ) -> MemoryOut:
     """What anybody remembers, NPC or character: of somebody, or of something ("the bell"); its own experience, not what
     its author wrote.
@@ -47,6 +61,7 @@ async def read_memory(
     How it stands to the one asked about, their last talk, facts, what is on its mind, its day.
     """
     about, talk = about or npc_id, deps.conversation
+    language = language_accepted(accept_language) or world.language
     if about is not None:
         world.cast.person(about)
     # One more fact than the page has tells whether any follow. Behind a cursor all are asked for: the order of one page
@@ -82,15 +97,15 @@ async def read_memory(
             own,
             affinity=recent.partners.affinity,
             conversation_count=own.times_met,
-            stance=stance(own, world.name_of(about), world.language),
+            stance=stance(own, world.name_of(about), language),
         ),
-        last_meeting=recent.last_summary and views.meeting(recent.last_summary, world),
+        last_meeting=recent.last_summary and views.meeting(recent.last_summary, world, language),
         facts=shown[: len(facts)],
         turns=shown[len(facts) :],
         insights=[views.memory(one, world, person_id, given) for one in memory.insights],
         next=following,
         mid_term=recent.mid_term,
-        today=[views.meeting(row, world) for row in recent.today],
+        today=[views.meeting(row, world, language) for row in recent.today],
         long_term_available=reachable,
     )
 

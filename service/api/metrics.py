@@ -4,12 +4,14 @@ import time
 
 from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, Histogram, generate_latest
+from sqlalchemy import case
 from sqlalchemy.exc import SQLAlchemyError
+from sqlmodel import Session, col, func, select
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api.dependencies import Serving
 from service.errors import DatabaseDamaged, DatabaseGone
-from service.store.metrics import measure_store
+from service.store.tables import JobRow, WorldRow
 
 router = APIRouter(include_in_schema=False)
 
@@ -38,6 +40,31 @@ async def metrics(deps: Serving) -> Response:
     except (DatabaseGone, DatabaseDamaged, SQLAlchemyError):
         up.set(0)
     return Response(generate_latest() + generate_latest(of_store), media_type=CONTENT_TYPE_LATEST)
+
+
+def measure_store(session: Session, registry: CollectorRegistry) -> None:
+    """Register the queue of jobs and the worlds that are behind, as they are now."""
+    jobs = Gauge("kataribe_jobs", "Work of the queue (GET /work).", ["kind", "state"], registry=registry)
+    waits = Gauge(
+        "kataribe_jobs_oldest_wait_seconds", "For how long the oldest has been due.", ["kind"], registry=registry
+    )
+    lag = Gauge(
+        "kataribe_world_lag_seconds",
+        f"World time by which a world is behind where it was told to go: the {MOST_WORLDS} that are farthest.",
+        ["world_id"],
+        registry=registry,
+    )
+    state = case((col(JobRow.runner).is_not(None), "running"), (col(JobRow.is_cancelled), "cancelled"), else_="waiting")
+    counted = select(JobRow.kind, state, func.count(), func.min(JobRow.due_at)).group_by(JobRow.kind, state)
+    for kind, of_state, count, due_at in session.execute(counted):
+        jobs.labels(kind, of_state).set(count)
+        if of_state == "waiting":
+            waits.labels(kind).set(max(0.0, time.time() - due_at))
+    behind = col(WorldRow.target) - col(WorldRow.now)
+    for world_id, minutes in session.execute(
+        select(WorldRow.id, behind).where(behind > 0).order_by(behind.desc()).limit(MOST_WORLDS)
+    ):
+        lag.labels(world_id).set(60 * minutes)
 
 
 class Measured:

@@ -33,11 +33,14 @@ from service.settings import Settings
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
-PAST = re.compile(r"/people/[^/]+/memory/?")
-"""The path by which a past is given."""
+PAST = re.compile(r"POST /people/[^/]+/memory/?")
+"""The request by which a past is given."""
 
-PAST_BYTES = 16 * 1024 * 1024
-"""How long the body of a past may be, at least."""
+LONG = re.compile(rf"{PAST.pattern}|POST /content/import/?|PUT /content/[^/]+/[^/]+/?")
+"""Those with a past, with files, or with a picture."""
+
+LONG_BYTES = 16 * 1024 * 1024
+"""How long their bodies may be, at least."""
 
 JSON_LINES = frozenset({"application/x-ndjson", "application/jsonl", "application/jsonlines"})
 
@@ -85,10 +88,10 @@ class Guard:
                 self._check_site(headers)
             is_open = scope["path"] in OPEN
             scope["key"] = ANYBODY if is_open else await self._keys.shown(HTTPConnection(scope))
-            past = method == "POST" and PAST.fullmatch(scope["path"]) is not None
-            most = max(self._max_body_bytes, PAST_BYTES) if past else self._max_body_bytes
             if method is not None:
-                lined = past and media_type(headers) in JSON_LINES
+                asked = f"{method} {scope['path']}"
+                most = max(self._max_body_bytes, LONG_BYTES if LONG.fullmatch(asked) else 0)
+                lined = PAST.fullmatch(asked) is not None and media_type(headers) in JSON_LINES
                 receive = await self._whole_body(headers, most, receive, counted=not lined)
         except KataribeError as exc:
             await _refusal(scope, headers, exc)(scope, receive, send)

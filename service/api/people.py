@@ -42,6 +42,7 @@ from service.decision.options import action_name, told_block
 from service.decision.situation import AGENT_STATE, AgentState
 from service.errors import WrongPhase
 from service.memory.authoring import seeds_of
+from service.memory.forgetting import hearsay_about
 from service.memory.mind import mid_term_memories, self_told
 from service.memory.recall import todays_summaries
 from service.memory.record import Group
@@ -49,12 +50,12 @@ from service.people.attitude import attitudes_of, moods
 from service.people.person import STORED_TALK, levels_of, person_rows, positions, read_person, standing_players
 from service.people.worlds import WorldView
 from service.runtime.client_actions import set_decision, take_control
-from service.runtime.made_people import place_person, put_person, remove_person, told_of
+from service.runtime.made_people import place_person, put_person, remove_person
 from service.runtime.world_edits import amend, amend_npc
 from service.runtime.world_session import DecidingBy, WorldSession, how_of
 from service.store.event_kinds import Decided
 from service.store.events import told_to
-from service.store.idempotency import Once, Replayed
+from service.store.idempotency import Once, Replayed, first_answer
 from service.store.keys import Scope
 from service.store.phase import Audience
 from service.store.tables import (
@@ -244,8 +245,7 @@ async def change_character(
         amend(session, world_session, person_id, **body.model_dump(exclude={"decision"}))
 
     request = Once.of(world_id, asked, is_read_anew=True)
-    with suppress(Replayed):
-        await deps.world_runner.command(world_id, work, asked=asked, request=request)
+    await first_answer(deps.world_runner.command(world_id, work, asked=asked, request=request))
     return await show_person(person_id, deps, world_id)
 
 
@@ -259,8 +259,7 @@ async def change_npc(
         amend_npc(session, world_session, person_id, **body.model_dump())
 
     request = Once.of(world_id, asked, is_read_anew=True)
-    with suppress(Replayed):
-        await deps.world_runner.command(world_id, work, asked=asked, request=request)
+    await first_answer(deps.world_runner.command(world_id, work, asked=asked, request=request))
     return await show_person(person_id, deps, world_id)
 
 
@@ -348,7 +347,7 @@ async def remove_person_of_world(
     person = world.cast.person(person_id)
     if person.kind == "player":
         await _end_talks(deps, world_id, person_id)
-    told = await told_of(memory, world, person_id) if everywhere else None
+    told = await hearsay_about(memory, world, person_id) if everywhere else None
     await deps.world_runner.command(
         world_id,
         lambda s, world_session: remove_person(s, worlds, memory, world_session, person_id, everywhere=told),

@@ -107,13 +107,15 @@ def language_of(request: HTTPConnection) -> Language:
 
 def install(app: FastAPI, *, keyed: bool) -> None:
     """Make every error of the app a problem, and describe what a problem is; and, where it is `keyed`, the key."""
-    app.exception_handler(KataribeError)(_ours)
-    app.exception_handler(RequestValidationError)(_validation)
-    app.exception_handler(WebSocketRequestValidationError)(_validation)
-    app.exception_handler(HTTPException)(_http)
-    app.exception_handler(Replayed)(_replayed)
-    app.exception_handler(OperationalError)(_store)
-    app.exception_handler(Exception)(_bug)
+    app.exception_handlers |= {
+        KataribeError: _ours,
+        RequestValidationError: _validation,
+        WebSocketRequestValidationError: _validation,
+        HTTPException: _http,
+        Replayed: _replayed,
+        OperationalError: _store,
+        Exception: _bug,
+    }
     app.openapi = cache(partial(_described, app.openapi, keyed=keyed))  # type: ignore[method-assign]  # the way FastAPI documents
 
 

@@ -56,12 +56,12 @@ from service.conversation.transcript import turns_of, turns_said
 from service.conversation.turn_taking import interventions_in
 from service.core import Core
 from service.errors import NotFound, SceneOver, refuse
+from service.history.rewind import PastMoment
 from service.locales import Phrase
 from service.people.proposals import Proposal
 from service.people.worlds import WorldView
 from service.runtime import snapshots
-from service.runtime.rewind import PastMoment
-from service.store.idempotency import Once, Replayed, once
+from service.store.idempotency import Once, Replayed, first_answer, once
 from service.store.jobs import job_of
 from service.store.perception import perceivers
 from service.store.phase import Phase, ProposalState
@@ -98,10 +98,7 @@ async def begin_scene(
         conversation.budget.require_talk(session)
         return begin(session, world, scene, conversation.models.names()).scene_id or ""
 
-    try:
-        scene_id = await conversation.database.write(lambda s: once(s, request, partial(work, s)))
-    except Replayed as known:
-        scene_id = known.answer
+    scene_id = await first_answer(conversation.database.write(lambda s: once(s, request, partial(work, s))))
     response.headers["Location"] = views.address(world_id, f"/scenes/{scene_id}")
     return await read_scene_of_world(scene_id, deps, world_id)
 
@@ -178,10 +175,8 @@ async def speak_turns(
         return row.key
 
     request = Once.of(world_id, asked, is_read_anew=True)
-    try:
-        key = await conversation.database.write(lambda s: once(s, request, partial(work, s)))
-    except Replayed as known:
-        key = ConversationKey(*known.answer)
+    writing = conversation.database.write(lambda s: once(s, request, partial(work, s)))
+    key = await first_answer(writing, lambda known: ConversationKey(*known))
     await _carry_on(deps, key, response, wait=wait)
     response.headers["Location"] = views.address(world_id, f"/scenes/{scene_id}")
     return await read_scene_of_world(scene_id, deps, world_id)
@@ -277,9 +272,8 @@ async def rewind_scene(
     key, followed_by = await conversation.database.read(work)
     if body.to_world is not None:
         moment = PastMoment(conversation_id=key.conversation_id, turn=body.turn)
-        with suppress(Replayed):
-            request = Once.of(world_id, asked, is_read_anew=True)
-            await deps.branch(world_id, body.to_world, None, moment, request)
+        request = Once.of(world_id, asked, is_read_anew=True)
+        await first_answer(deps.branch(world_id, body.to_world, None, moment, request))
         scene = await read_scene_of_world(scene_id, deps, body.to_world)
         return RewoundOut(world_id=body.to_world, snapshot=None, scene=scene)
     kept = await conversation.database.read(lambda s: _kept_as(s, key, scene_id, body.turn))

@@ -41,7 +41,7 @@ from service.people.attitude import Attitude
 from service.people.worlds import Notice, WorldView
 from service.runtime.world_session import DecidingBy
 from service.settings import ContextTokens
-from service.store.client_event_kinds import SuggestedLine
+from service.store.client_event_kinds import SuggestedLine, Talker
 from service.store.event_kinds import DayBlock, Payload, Stopped, for_every_kind
 from service.store.phase import EndReason, Loudness, Phase
 from service.store.shown import OutWithValues
@@ -169,7 +169,13 @@ class ActionResultIn(
     )
 
 
-class SayIn(In, examples={"a question": {"text": "How is the boat coming along?", "message_id": "m-17"}}):
+class SayIn(
+    In,
+    examples={
+        "a question": {"text": "How is the boat coming along?", "message_id": "m-17"},
+        "a whisper": {"text": "Do not tell her.", "to": "npc_harue", "loudness": "whisper"},
+    },
+):
     """What a human says."""
 
     text: str = Field(max_length=WORDS_MAX, description="the words", examples=["How is the boat coming along?"])
@@ -180,6 +186,15 @@ class SayIn(In, examples={"a question": {"text": "How is the boat coming along?"
         default=None, description="for whom the human speaks; left out: the one whose words are awaited"
     )
     context: ContextIn | None = Field(default=None, description="what is going on now: told before the next turn")
+    to: Slug | None = Field(
+        default=None,
+        description="id of one who is there, and who answers; left out: who is named in the words, else whose turn it "
+        "is",
+        examples=["npc_harue"],
+    )
+    loudness: Literal["normal", "whisper"] = Field(
+        default="normal", description="whisper: nobody but `to` hears it, remembers it, or hears the answer"
+    )
 
 
 class ChooseIn(In, examples={"the first line": {"choice_id": "1.0"}}):
@@ -230,6 +245,12 @@ class SpeakerIn(In, examples={"a character": {"person_id": "aoi"}}):
     """For whom a human speaks from now on, or no longer."""
 
     person_id: Slug = Field(description="id of one who takes part")
+
+
+class SeatIn(In, examples={"the player": {"person_id": "ken"}, "somebody beside": {"person_id": "npc_harue"}}):
+    """Who sits down, or gets up."""
+
+    person_id: Slug = Field(description="id of the player, or of somebody else", examples=["ken"])
 
 
 class TickIn(
@@ -448,6 +469,7 @@ class ConversationOut(
     mode: Literal["models", "player"] = Field(description="player: a human speaks in it; models: models speak for both")
     living: bool = Field(description="true where the living world holds it, a minute a turn; false: a client began it")
     goal: GoalOut | None = Field(description="null: the character has not set itself one yet")
+    people: list[Talker] = Field(description="who is there, or was to the end, in the order of their seats")
     links: dict[str, str] = Field(description="addresses: `self` is this conversation, `events` its live stream")
 
 
@@ -694,7 +716,7 @@ class MeetingOut(_WithPartner, of=SummaryRow, shows="conversation_id summary top
     """A closed conversation, as one of those who took part remembers it."""
 
     elapsed_minutes: int = Field(description="world minutes since then")
-    ago: str = Field(description="the world time since, in the world's language", examples=["2日前"])
+    ago: str = Field(description="the world time since, in words", examples=["2日前"])
 
 
 class PersonDetail(PersonOut, of=CharacterProfile, shows="personality tendencies custom_prompt identity facts home?"):

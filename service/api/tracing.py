@@ -30,7 +30,7 @@ def trace_requests(app: FastAPI) -> None:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as exc:
-        raise Misconfigured(setting=COLLECTOR, reason=Phrase("settings.otel_missing")) from exc
+        raise Misconfigured(setting=COLLECTOR, reason=Phrase("settings.extra_missing", extra="otel")) from exc
     if isinstance(get_tracer_provider(), ProxyTracerProvider):  # else whoever runs us has set one
         os.environ.setdefault("OTEL_SERVICE_NAME", "kataribe")
         provider = TracerProvider()

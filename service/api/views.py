@@ -13,17 +13,19 @@ from service.api.schemas import (
     OneMemoryOut,
     PositionOut,
 )
+from service.conversation.client_events import talkers
 from service.conversation.game_actions import calls_in
 from service.conversation.transcript import conversation_of, turns_of
 from service.core import Core
 from service.errors import Invalid
-from service.locales import Phrase, ago
+from service.locales import Language, Phrase, ago
 from service.memory.authoring import memory_id
 from service.memory.record import HeardTurn, Item, Kind, Memory
 from service.memory.telling import remembered_as
 from service.offline.model import REHEARSAL
 from service.people.person import segment_of
 from service.people.worlds import WorldView
+from service.store.phase import ClockPolicy
 from service.store.tables import MAIN_WORLD, ConversationRow, MemoryRow, SummaryRow
 from world.errors import BadWorldTime
 from world.life import Position, Segment, position_at, walking_at
@@ -79,12 +81,11 @@ def position_of(session: Session, world: WorldView, person_id: str, players: Map
     return None if node_id is None else PositionOut.of(Position(node_id=node_id), place=world.map.label(node_id))
 
 
-def meeting(row: SummaryRow, world: WorldView) -> MeetingOut:
-    """A closed conversation, as one of its people remembers it."""
+def meeting(row: SummaryRow, world: WorldView, language: Language | None = None) -> MeetingOut:
+    """A closed conversation, as one of its people remembers it; how long ago it was is said in that language."""
     then = WorldTime(row.at)
-    return MeetingOut.of(
-        row, partner_name=world.name_of(row.partner_id), elapsed_minutes=world.now - then, ago=ago_in(then, world)
-    )
+    since = ago_in(then, world, language)
+    return MeetingOut.of(row, partner_name=world.name_of(row.partner_id), elapsed_minutes=world.now - then, ago=since)
 
 
 def memory(
@@ -117,9 +118,9 @@ def memory(
     return {**dict.fromkeys(OneMemoryOut.model_fields), **empty, **told, **every}
 
 
-def ago_in(then: WorldTime, world: WorldView) -> str:
-    """The world time since then, as the world's language says it."""
-    return ago(then, world.now, world.language, day_starts=world.settings.day_starts_minutes)
+def ago_in(then: WorldTime, world: WorldView, language: Language | None = None) -> str:
+    """The world time since then, in words of that language; None: of the world's."""
+    return ago(then, world.now, language or world.language, day_starts=world.settings.day_starts_minutes)
 
 
 def held(row: ConversationRow, world: WorldView) -> dict[str, Any]:
@@ -139,7 +140,8 @@ def of_conversation(row: ConversationRow, world: WorldView) -> dict[str, Any]:
         "character_kind": opener.kind if (opener := world.cast.find(row.opener_id)) else "character",
         "partner_kind": partner.kind if (partner := world.cast.find(row.partner_id)) else "npc",
         "mode": "player" if row.has_human else "models",
-        "living": row.talk_id is not None,
+        "living": row.clock_policy == ClockPolicy.MINUTE,
+        "people": talkers(row, world),
         "goal": GoalOut.of(row, given=row.goal_given) if has_goal else None,
         "links": {
             "self": address(world.id, f"/conversations/{row.id}"),

@@ -10,11 +10,11 @@ from service.api.schemas import EVENTS, AnyEventOut
 from service.content.profile import Mood
 from service.conversation import why as turns
 from service.conversation.prompt import Knowledge
+from service.history import why as events
 from service.llm.chat import Message
 from service.locales import Language, language_named
 from service.memory.telling import Remembered
 from service.people.worlds import WorldView
-from service.runtime import why as events
 from service.store.event_kinds import ActionFailed, FailedCall
 from service.store.shown import OutWithValues
 from service.store.tables import DecisionRow, TurnRow

@@ -1,6 +1,5 @@
 """Owns the endpoints of the world: its clock, map, people and what its models cost."""
 
-from contextlib import suppress
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
@@ -46,7 +45,7 @@ from service.people.worlds import WorldView
 from service.runtime.world_edits import announce, set_weather
 from service.runtime.world_session import WorldSession
 from service.store.budget import BudgetLeft
-from service.store.idempotency import Once, Replayed
+from service.store.idempotency import Once, first_answer
 from service.store.jobs import JobKind, jobs_waiting
 from service.store.tables import ConversationRow, JobKey, PersonRow, WorldRow
 from service.store.usage import usage_rows
@@ -93,8 +92,9 @@ async def set_clock(body: ClockIn, deps: Serving, world_id: WorldId, asked: AsAs
     does.
     """
     request = Once.of(world_id, asked, is_read_anew=True)
-    with suppress(Replayed):
-        await deps.world_runner.set_clock(world_id, mode=body.mode, speed=body.speed, pace=body.pace, request=request)
+    await first_answer(
+        deps.world_runner.set_clock(world_id, mode=body.mode, speed=body.speed, pace=body.pace, request=request)
+    )
     return await deps.read(world_id, lambda s, world: _world(s, deps, world))
 
 
@@ -106,8 +106,8 @@ async def stop_world(deps: Serving, world_id: WorldId, asked: AsAsked) -> WorldO
     are let go. What has been lived is kept, and told when the world goes on. Stopping a world that stands changes
     nothing. Where another replica moves the world, it stands within seconds.
     """
-    with suppress(Replayed):
-        await deps.world_runner.set_clock(world_id, mode="manual", request=Once.of(world_id, asked, is_read_anew=True))
+    request = Once.of(world_id, asked, is_read_anew=True)
+    await first_answer(deps.world_runner.set_clock(world_id, mode="manual", request=request))
     return await deps.read(world_id, lambda s, world: _world(s, deps, world))
 
 

@@ -25,9 +25,9 @@ from service.api.dependencies import (
 from service.api.schemas import Page, WorldOut
 from service.core import Core
 from service.errors import refuse
+from service.history.compare import Comparison, compare
+from service.history.rewind import PastMoment
 from service.runtime import snapshots
-from service.runtime.compare import Comparison, compare
-from service.runtime.rewind import PastMoment
 from service.runtime.snapshots import WorldSnapshot
 from service.store.idempotency import Once, once
 from service.store.tables import ConversationRow, WorldRow

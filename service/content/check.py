@@ -131,34 +131,46 @@ class CheckedContent:
         return next((file for file, person in people.items() if person.id == person_id), None)
 
 
-def examine(directory: Path) -> CheckedContent:
+_NONE: Mapping[str, str | None] = {}
+
+
+def newly_wrong(directory: Path, instead: Mapping[str, str | None]) -> list[ContentProblem]:
+    """What would be wrong if the files were as in `instead` (see `examine`), and is not now."""
+    known = {one.line("en") for one in examine(directory).problems}
+    return [one for one in examine(directory, instead).problems if one.line("en") not in known]
+
+
+def examine(directory: Path, instead: Mapping[str, str | None] = _NONE) -> CheckedContent:
     """Read and check maps.json, actions.json, npcs/, characters/, fragments/, lore/, scenes/, groups/ and prompts/. A
     world can start where no problem is found. Only maps.json must be there, and npcs/ where a map has posts for NPCs.
+    `instead`: files as if they held these texts (None: as if they were not there); a picture as if it were there.
 
     It never raises for what is in the files.
     """
     if not directory.is_dir():
         return CheckedContent(problems=[problem(str(directory), (), "content.no_directory")])
-    content = _parsed(directory)
+    content = _parsed(directory, instead)
     content.problems += cross_checked(content)
     content.problems.sort(key=_by_file)
     return content
 
 
-def _parsed(directory: Path) -> CheckedContent:
+def _parsed(directory: Path, instead: Mapping[str, str | None]) -> CheckedContent:
     """The first pass: every file in its model's form, or what is wrong with it."""
     found: list[ContentProblem] = []
     # A game made before there were actions has none of its own.
     own_actions = os.path.lexists(directory / ACTIONS_FILE)
-    maps = parse(MapsFile, directory, MAPS_FILE, found)
-    actions = parse(ActionsFile, directory if own_actions else bundled_content(), ACTIONS_FILE, found)
+    maps = parse(MapsFile, directory, MAPS_FILE, found, instead)
+    actions = parse(ActionsFile, directory if own_actions else bundled_content(), ACTIONS_FILE, found, instead)
 
     read = dict[str, dict[str, Any]]()
     partly_read = set[str]()
     for folder, model in _FOLDERS.items():
         before, is_needed = len(found), folder == NPCS and (maps is None or any(area.npcs for area in maps.maps))
         files = _listed(directory, folder, found) if is_needed or os.path.lexists(directory / folder) else []
-        formed = {file: parse(model, directory, file, found) for file in files if file.endswith(PERSON_SUFFIXES)}
+        told = {one for one in (*files, *instead) if one.startswith(f"{folder}/") and instead.get(one, "") is not None}
+        of_form = (file for file in sorted(told) if file.endswith(PERSON_SUFFIXES))
+        formed = {file: parse(model, directory, file, found, instead) for file in of_form}
         read[folder] = {file: one for file, one in formed.items() if one is not None}
         if len(found) > before:
             partly_read.add(folder)
@@ -170,17 +182,23 @@ def _parsed(directory: Path) -> CheckedContent:
         actions=actions,
         own_actions=own_actions,
         own_prompts=prompts,
-        pictures=tuple(file for file in pictures if Path(file).suffix.lower() in PICTURE_TYPES),
+        pictures=tuple(file for file in (*pictures, *instead) if Path(file).suffix.lower() in PICTURE_TYPES),
         partly_read=frozenset(partly_read),
         problems=found,
         **read,
     )
 
 
-def parse(model: type[W], directory: Path, file: str, found: list[ContentProblem]) -> W | None:
-    """What the file says, in its model's form; None: it has none, and what is wrong with it is added to `found`."""
+def parse(
+    model: type[W], directory: Path, file: str, found: list[ContentProblem], instead: Mapping[str, str | None] = _NONE
+) -> W | None:
+    """What the file says, in its model's form; None: it has none, and what is wrong with it is added to `found`.
+    `instead`: see `examine`.
+    """
     try:
-        formed: W = _formed(model, read_text(directory / file), Path(file).suffix)
+        told = instead.get(file)
+        text = read_text(directory / file) if told is None else told
+        formed: W = _formed(model, text, Path(file).suffix)
         return formed
     except Unreadable as exc:
         found.append(ContentProblem(file=file, key_path="", said=exc.reason))

@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 import unicodedata
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -294,9 +295,17 @@ def _read_yaml(text: str) -> object:
         raise Unreadable("content.broken", form="YAML", line=line, column=column, reason=reason) from exc
 
 
+def node_of(text: str) -> Any:
+    """The yaml.Node of the text of YAML, or of JSON: what it says, with the places where it stands there.
+
+    Raises: yaml.YAMLError: it is none.
+    """
+    return (_FastLoader if yaml.__with_libyaml__ else _Loader)(text).get_single_node()
+
+
 CONTENT_NAMES = (MAPS_FILE, ACTIONS_FILE, NPCS, CHARACTERS, FRAGMENTS, LORE, SCENES, PICTURES)
 _COPIED = (*CONTENT_NAMES, CAST_TESTS)
-_BEGINS_IN = re.compile(r'("language":\s*)"\w+"')
+_BEGINS_IN = re.compile(rb'("language":\s*)"\w+"')
 _OPTIONAL = (ACTIONS_FILE, FRAGMENTS, LORE, SCENES, CAST_TESTS, PICTURES)
 
 
@@ -322,45 +331,61 @@ def init_content(target: Path, *, source: Path | None = None, language: Language
     names = [name for name in _COPIED if os.path.lexists(target / name)]
     if names:
         raise ContentExists(directory=str(target), names=", ".join(names))
-    made = [parent for parent in (target, *target.parents) if not parent.exists()]
     try:
-        target.mkdir(parents=True, exist_ok=True)
-        _copy_all(source or bundled_content(), target, language)
+        files = dict(_copied(source or bundled_content()))
     except OSError as exc:
-        for directory in made:
-            if directory.is_dir():
-                directory.rmdir()
         raise ContentUnwritable(directory=str(target), reason=system_reason(exc)) from exc
-    return sorted(path for name in _COPIED for path in (target / name, *(target / name).rglob("*")) if path.is_file())
+    if language is not None:
+        files[MAPS_FILE] = _BEGINS_IN.sub(rf'\g<1>"{language}"'.encode(), files[MAPS_FILE], count=1)
+    return sorted(write_all(target, files))
 
 
-def _copy_all(source: Path, target: Path, language: Language | None) -> None:
-    """Copy aside first and move into place last: a full disk leaves nothing half written."""
-    moved: list[Path] = []
-    with tempfile.TemporaryDirectory(dir=target, prefix=".kataribe-init-") as aside:
-        names = [name for name in _COPIED if name not in _OPTIONAL or (source / name).exists()]
-        for name in (MAPS_FILE, ACTIONS_FILE):
-            if name in names:
-                shutil.copyfile(source / name, Path(aside, name))
-        for folder in (name for name in names if name not in (MAPS_FILE, ACTIONS_FILE)):
-            _copy_folder(source / folder, Path(aside, folder))
-        if language is not None:
-            maps = Path(aside, MAPS_FILE)
-            begun = _BEGINS_IN.sub(rf'\g<1>"{language}"', maps.read_text(encoding="utf-8"), count=1)
-            maps.write_text(begun, encoding="utf-8")
-        try:
-            for name in names:
-                Path(aside, name).rename(target / name)
-                moved.append(target / name)
-        except OSError:
-            for path in moved:
-                path.rename(Path(aside, path.name))
-            raise
+def _copied(source: Path) -> Iterator[tuple[str, bytes]]:
+    """Raises: OSError."""
+    for found in (source / name for name in _COPIED if name not in _OPTIONAL or (source / name).exists()):
+        for path in found.iterdir() if found.is_dir() else (found,):
+            if not path.is_dir() and not path.name.startswith("."):
+                yield path.relative_to(source).as_posix(), path.read_bytes()
 
 
-def _copy_folder(source: Path, target: Path) -> None:
-    """Contents only, no modes: an installed package may be read-only, the user's copy is to be edited."""
-    target.mkdir()
-    for file in source.iterdir():
-        if file.is_file() and not file.name.startswith("."):
-            shutil.copyfile(file, target / file.name)
+def write_all(directory: Path, files: Mapping[str, str | bytes | None]) -> list[Path]:
+    """Write the files in place of what was there (None: nothing is to be there), all or none of them. Who reads one
+    meanwhile finds it whole, as it was or as it is to be.
+
+    Raises:
+        ContentUnwritable: the system refuses it, or a link leads out of the directory.
+    """
+    if out := [name for name in files if not (directory / name).resolve().is_relative_to(directory.resolve())]:
+        raise ContentUnwritable(directory=str(directory), reason=Phrase("content.leads_out", file=quote(out[0])))
+    made = sorted({folder for name in files for folder in (directory / name).parents if not folder.exists()})
+    moved: list[tuple[Path, Path]] = []
+    try:
+        for folder in made:
+            folder.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=directory, prefix=".kataribe-write-") as aside:
+            new, old = Path(aside, "new"), Path(aside, "old")
+            for name, told in files.items():
+                for root in (new, old):
+                    (root / name).parent.mkdir(parents=True, exist_ok=True)
+                if told is not None:
+                    (new / name).write_bytes(told.encode() if isinstance(told, str) else told)
+            try:
+                for name, told in files.items():
+                    there = directory / name
+                    if is_old := os.path.lexists(there):
+                        shutil.copy2(there, old / name)
+                    if told is not None:
+                        os.replace(new / name, there)
+                    elif is_old:
+                        there.unlink()
+                    if is_old or told is not None:
+                        moved.append((old / name, there) if is_old else (there, new / name))
+            except BaseException:  # also when it is stopped by hand
+                for now, then in reversed(moved):
+                    os.replace(now, then)
+                raise
+    except OSError as exc:
+        for folder in filter(Path.is_dir, reversed(made)):
+            folder.rmdir()
+        raise ContentUnwritable(directory=str(directory), reason=system_reason(exc)) from exc
+    return [directory / name for name, told in files.items() if told is not None]

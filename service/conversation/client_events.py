@@ -36,12 +36,22 @@ from service.store.tables import ActionCallRow, ConversationRow, TurnRow
 
 
 def tell_started(session: Session, row: ConversationRow, world: WorldView, turns: int) -> None:
-    """Tell clients who speaks from now on, after so many turns."""
-    people = tuple(
+    """Tell clients who is there from now on, after so many turns, and who finds their words."""
+    _tell(
+        session,
+        row,
+        world,
+        TalkStarted(people=talkers(row, world), turns=turns, opened_by=row.opener_id, reason=row.opened_for),
+    )
+
+
+def talkers(row: ConversationRow, world: WorldView) -> tuple[Talker, ...]:
+    """Who is there, or was to the end."""
+    return tuple(
         Talker(person_id=one.person_id, name=world.name_of(one.person_id), speaker=Speaker(one.speaker).value)
         for one in row.participants
+        if one.left_turn is None
     )
-    _tell(session, row, world, TalkStarted(people=people, turns=turns, opened_by=row.opener_id, reason=row.opened_for))
 
 
 def tell_next(session: Session, row: ConversationRow, world: WorldView, seat: int) -> None:

@@ -107,7 +107,7 @@ async def fail(
             require_timeline(clock, timeline)
         world = world_of(row, clock, row.ended_at)
         if usage.calls:
-            pay(session, row, world.day, "closing", usage, failures=1)
+            pay(session, row, world.day, "closing", usage.failed)
         if row.phase != Phase.CLOSING:
             return row
         log_own(session, row, clock, "closed")

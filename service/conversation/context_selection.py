@@ -206,6 +206,7 @@ async def reminded_of(
     said = [line.text for line in context.lines[-2:]]
     words = [token for token in query_tokens(" ".join(said[-1:])) if not says_little(token)]
     query = " ".join(said[-1:] if len(words) >= SAYS_WHAT * tokens_a_word(words) else said)
+    query = " ".join((query, *(one.name for one in context.newcomers)))
     if not query.strip():
         return Told()
     owner_id = context.speaker.id

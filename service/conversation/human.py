@@ -6,7 +6,7 @@ that the client begins another, that it is long enough, or silence.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from service.conversation.client_events import (
     utterance_begun,
 )
 from service.conversation.stream import Speaking
+from service.conversation.tables import leave_table
 from service.conversation.transcript import (
     Transcript,
     commit_words,
@@ -29,20 +30,31 @@ from service.conversation.transcript import (
     held,
     pay,
     require,
-    takes_part,
     turns_of,
+    turns_said,
 )
-from service.conversation.turn_taking import OPENER, PARTNER, carry_on, is_silent, let_speak
-from service.errors import ActionOver, Invalid, NotFound, NotSpeaking, NotYourTurn, StaleChoice
+from service.conversation.turn_taking import (
+    OPENER,
+    PARTNER,
+    address,
+    by_place,
+    carry_on,
+    is_shared,
+    is_silent,
+    let_speak,
+    spots,
+)
+from service.errors import ActionOver, Invalid, NotFound, NotSpeaking, NotYourTurn, OutOfEarshot, StaleChoice
 from service.llm.chat import Role
 from service.llm.marks import without_marks
-from service.locales import Phrase
+from service.locales import Listed, Phrase
+from service.memory.lexical import is_named
 from service.people.worlds import WorldRepository, WorldView
 from service.steady_time import steady_time
 from service.store.client_event_kinds import UtteranceCompleted, UtteranceDiscarded, UtteranceStarted
 from service.store.events import last_of_an_utterance, log_in
-from service.store.phase import CallState, EndReason, Phase, Speaker
-from service.store.tables import ActionCallRow, ConversationKey, ConversationRow, TurnRow, said_in
+from service.store.phase import CallState, ClockPolicy, EndReason, Loudness, Phase, Speaker, TurnForm
+from service.store.tables import ActionCallRow, ConversationKey, ConversationRow, TurnRow, said_in, takes_part
 from service.usage import Usage
 
 WORDS_MAX = 2000
@@ -55,13 +67,16 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Words:
     """What a human says, for whom (None: the one whose words are awaited), under a name of the client's own: said twice
-    under one name, it is said once. `told` is what the game says is going on then, line by line.
+    under one name, it is said once. `told` is what the game says is going on then, line by line. It is said `to` that
+    person, who answers (None: to all, or to whom the words name), with that `loudness`.
     """
 
     text: str
     message_id: str | None = None
     person_id: str | None = None
     told: tuple[str, ...] = ()
+    to: str | None = None
+    loudness: Loudness = Loudness.NORMAL
 
 
 def say(session: Session, worlds: WorldRepository, key: ConversationKey, words: Words) -> TurnRow:
@@ -73,6 +88,7 @@ def say(session: Session, worlds: WorldRepository, key: ConversationKey, words: 
         Invalid: nothing is said; the message's name stands for other words; or who is to say it takes no part.
         WrongPhase: the conversation is over.
         NotYourTurn: nobody waits for that person's words.
+        OutOfEarshot: whom it is said to is not there.
     """
     row, world = held(session, worlds, key)
     text = plain(words.text)
@@ -90,6 +106,9 @@ def say(session: Session, worlds: WorldRepository, key: ConversationKey, words: 
     if row.awaits != speaker_id:
         raise not_now(world, row, speaker_id)
     said = Transcript(row=row, turns=turns_of(session, key), world=world)
+    stand = spots(row, said.turns)
+    to = _spoken_to(world, row, [one for one in stand if one != speaker_id], words)
+    seen_by, heard_by = by_place(stand, speaker_id, to or (), words.loudness)
     turn = TurnRow(
         world_id=row.world_id,
         conversation_id=row.id,
@@ -98,6 +117,10 @@ def say(session: Session, worlds: WorldRepository, key: ConversationKey, words: 
         speaker_name=world.name_of(speaker_id),
         text=text,
         emotion="neutral",
+        addressed=to,
+        loudness=words.loudness,
+        seen_by=seen_by,
+        heard_by=heard_by,
         at=world.now,
         model=_HUMAN,
         calls=0,
@@ -110,6 +133,25 @@ def say(session: Session, worlds: WorldRepository, key: ConversationKey, words: 
     commit_words(session, world, said, turn)
     carry_on(session, row)
     return turn
+
+
+def _spoken_to(world: WorldView, row: ConversationRow, others: Sequence[str], words: Words) -> list[str] | None:
+    """Whom the words are said to, of the others there: who is meant, else the only one whom they name, of more than
+    one; None: all.
+
+    Raises:
+        Invalid: it is whispered to nobody.
+        NotFound, OutOfEarshot: whom it is said to is nobody, or not there.
+    """
+    if words.to is not None and words.to not in others:
+        facts = {"person": world.cast.person(words.to).name, "person_id": words.to, "conversation_id": row.id}
+        raise OutOfEarshot(**facts, here=Listed(map(world.name_of, others)))
+    if words.to is None and words.loudness == Loudness.WHISPER:
+        raise Invalid(field="to", reason=Phrase("answers.invalid_fields.whispers_to_nobody"))
+    if words.to is None and len(others) > 1:
+        named = [one for one in others if is_named(world.name_of(one), words.text)]
+        return named if len(named) == 1 else None
+    return None if words.to is None or (len(others) == 1 and words.loudness == Loudness.NORMAL) else [words.to]
 
 
 def said_before(session: Session, worlds: WorldRepository, key: ConversationKey, turn: int) -> TurnRow:
@@ -233,6 +275,7 @@ def _cut_in(
             completion_tokens=0,
             duration_ms=0,
         )
+        address(row, said.turns, turn)
         commit_words(session, world, said, turn, cut_short=True)
     else:
         drop_utterance(session, row, world, 0)
@@ -358,7 +401,7 @@ def hand_over(
     require(row, Phase.RUNNING)
     if person_id not in row.person_ids:
         raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.takes_no_part"))
-    if row.talk_id is not None:
+    if row.clock_policy == ClockPolicy.MINUTE:
         raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.living_talk"))
     if person_id in world.cast.players and speaker == Speaker.MODEL:
         raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.model_for_player"))
@@ -377,10 +420,15 @@ def hand_over(
 
 
 def leave_in_silence(session: Session, worlds: WorldRepository, key: ConversationKey) -> bool:
-    """End the conversation where a human has said nothing for too long; answers whether it did. The caller commits."""
+    """End the conversation where a human has said nothing for too long, or let the others at a table go on; answers
+    whether it did. The caller commits.
+    """
     row, world = held(session, worlds, key)
-    if row.phase != Phase.RUNNING or not is_silent(row, world):
+    if row.phase != Phase.RUNNING or row.awaits is None or not is_silent(row, world):
         return False
+    if row.form == TurnForm.TALK and is_shared(row, turns_said(session, row)):
+        leave_table(session, row, world, row.awaits, EndReason.SILENCE)
+        return True
     end(session, worlds, key.world_id, key.conversation_id, EndReason.SILENCE)
     return True
 

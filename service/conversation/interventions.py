@@ -201,7 +201,7 @@ def _do(
     done = {"before_turn": said, "kind": effect.kind, "target_id": effect.person_id, "details": details, "rule": rule}
     intervention = write_down(session, row, world, done)
     if effect.kind == COMES_IN:
-        join(session, row, world, effect.person_id or "", spot)
+        join(session, row, world, world.cast.actor(effect.person_id or "").id, spot)
     elif effect.kind == "remove_person":
         leave(session, row, world, effect.person_id or "")
     elif effect.kind == "end_scene":
@@ -331,7 +331,7 @@ def fail(
     row, world = held(session, worlds, key)
     request = _request(session, key, number)
     if usage.calls:
-        pay(session, row, world.day, "long_term", usage, failures=1)
+        pay(session, row, world.day, "long_term", usage.failed)
     if "proposed" not in request.details:
         request.details = request.details | {"failure": failure}
         log_in(session, key, world.now, "proposed", number=number, failure=failure)

@@ -193,15 +193,15 @@ async def _ask(
 ) -> T | None:
     """What the prompt's role answers, its cost counted for that purpose; None: it failed."""
     key, value = said.row.key, None
-    spent, failures = Usage(calls=1, estimated=True), 1
+    spent = Usage(calls=1, estimated=True).failed
     try:
         found = await deps.models.for_role(prompt.role).complete(replace(prompt, thread="/".join(key)))
-        spent, failures, value = found.usage, 0, found.value
+        spent, value = found.usage, found.value
     except ModelError as exc:
         _log.warning("conversation %s goes on without its %s: %s", key.conversation_id, purpose, exc)
-        spent = exc.usage
+        spent = exc.usage.failed
     finally:  # what was sent is paid for, whoever interrupted it
-        count = deps.database.write(lambda s: count_calls(s, deps.worlds, key, purpose, spent, at, failures=failures))
+        count = deps.database.write(lambda s: count_calls(s, deps.worlds, key, purpose, spent, at))
         await asyncio.shield(count)
     return value
 

@@ -155,9 +155,11 @@ class PromptContext(PromptValues):
     `opened_for`: why it spoke to a player first, and `matter` what of.
     `goal` is the opener's; None while it is to set one itself (`sets_goal`), in its first answer.
     `scene_before` is what it remembers of the scene that this one goes on from. `others` are there besides the partner;
-    `part` is what the speaker has of its own in a scene (None: it is a talk), and `happened` who came or left since its
-    last turn, and what a writer let happen: a sentence each, with the turn before which it happened. `keeps` are the
-    secrets that its prompt told it, and that not all may know who are there by now: they are in `secrets` no more.
+    `part` is what the speaker has of its own in a scene (None: it is a talk), and `happened` who came or left since
+    its last turn, and what a writer let happen: a sentence each, with the turn before which it happened. `newcomers`:
+    who has sat down at a player's table since its last turn. `whispers_to`: the player who has whispered to it, and
+    whom alone its answer reaches. `keeps` are the secrets that its prompt told it, and that not all may know who are
+    there by now: they are in `secrets` no more.
     """
 
     speaker: CharacterProfile | NpcProfile
@@ -217,6 +219,8 @@ class PromptContext(PromptValues):
     others: tuple[Present, ...] = ()
     part: ScenePart | None = None
     happened: tuple[tuple[int, str], ...] = ()
+    newcomers: tuple[Present, ...] = ()
+    whispers_to: str = ""
     keeps: tuple[str, ...] = ()
     feedback: str = ""
 

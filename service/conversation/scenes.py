@@ -106,7 +106,6 @@ def join(session: Session, row: ConversationRow, world: WorldView, person_id: st
 
     Raises:
         WrongPhase: it is over.
-        NotFound: there is no such character or NPC.
         Invalid: the person is there already, or they would be too many.
     """
     require(row, Phase.RUNNING)
@@ -114,7 +113,6 @@ def join(session: Session, row: ConversationRow, world: WorldView, person_id: st
     turn, most = len(said), Counter(spots(row, said).values()).most_common(1)[0][0]
     there = [one.person_id for one in those_there(row, turn)]
     _require_many((*there, person_id))
-    world.cast.actor(person_id)
     again = next((one for one in row.participants if one.person_id == person_id), None)
     if again is None:
         (again,) = participants(session, world, row, [person_id], seat=len(row.participants))
@@ -122,7 +120,8 @@ def join(session: Session, row: ConversationRow, world: WorldView, person_id: st
     else:
         _keep_what_it_perceived(session, row, again)
     again.joined_turn, again.left_turn, again.spot = turn, None, spot or most
-    log_own(session, row, world, "joined", person_id=person_id, spot=again.spot)
+    placed = {"spot": again.spot} if row.form == TurnForm.SCENE else {}
+    log_own(session, row, world, "joined", person_id=person_id, **placed)
     session.flush()
     publish(session, row, world.now, ConversationJoined(conversation_id=row.id), person_id)
     return again

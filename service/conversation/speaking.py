@@ -35,12 +35,15 @@ from service.conversation.transcript import (
     read_transcript,
 )
 from service.conversation.turn_taking import (
+    address,
     among,
+    asks,
     ending,
     happened,
     interventions_in,
     is_shared,
     names_of,
+    newcomers,
     reached_at,
     spot_told,
     spots,
@@ -261,10 +264,10 @@ async def _checked(
         try:
             made, _ = await _ask(deps, said.row, record, replace(context, feedback=feedback), None)
         except ModelError as exc:
-            tally.add(exc.usage, failures=min(exc.usage.calls, 1))
+            tally.add(exc.usage.failed)
             raise
         is_wrong = _fault(said.row, context, made.value) is not None
-        tally.add(made.usage, failures=int(is_wrong))
+        tally.add(made.usage.failed if is_wrong else made.usage)
         return None if is_wrong else made
 
     tally = Tally()
@@ -278,7 +281,7 @@ async def _checked(
     try:
         return await deps.quality.best(spoken, first, again, tally)
     except asyncio.CancelledError:  # `speak` counts one call: that of the first answer
-        tally.add(Usage(calls=1, estimated=True), failures=1)
+        tally.add(Usage(calls=1, estimated=True))
         await asyncio.shield(_count(deps, said.row, "quality", tally.usage, None))
         raise
 
@@ -336,10 +339,13 @@ def _context_now(
     clock may have moved since the speaker's last one, and something may have been announced that it was not told yet.
     """
     row, turns, context = said.row, said.turns, _turned(known, said, seat)
+    asked, came = asks(row, turns, context.speaker.id), newcomers(row, context.speaker.id, turns)
     said_since: dict[str, Any] = {
         "lines": lines_for(said.world, row, context.speaker.id, turns),
         "turns_left": ending(row, turns)[0] - len(turns),
-        "is_reached": reached_at(turns) is not None,
+        "is_reached": reached_at(row, turns) is not None,
+        "newcomers": tuple(one for one in known.contexts[seat].others if one.person_id in came),
+        "whispers_to": asked.speaker_name if asked and asked.loudness == Loudness.WHISPER else "",
         "goal": goal_of(row) if context.begins else None,
     }
     if context is not known.contexts[seat]:
@@ -513,6 +519,8 @@ async def _commit(
     )
     if isinstance(answer, SceneTurn):
         await _add_scene(deps, said, turn, answer, at)
+    else:
+        address(row, said.turns, turn)
     goal = (answer.goal, answer.success_criteria) if isinstance(answer, OpeningTurn) else None
     act: Act | None = getattr(answer, "action", None)
     new = {row.person_ids[i]: record for i, record in known.records.items() if row.person_ids[i] not in known.kept}
@@ -545,4 +553,4 @@ async def _add_scene(
 async def _count(
     deps: ConversationDependencies, row: ConversationRow, role: Purpose, usage: Usage, at: WorldTime | None
 ) -> None:
-    await deps.database.write(lambda s: count_calls(s, deps.worlds, row.key, role, usage, at, failures=1))
+    await deps.database.write(lambda s: count_calls(s, deps.worlds, row.key, role, usage.failed, at))

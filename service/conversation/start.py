@@ -72,7 +72,7 @@ def start(session: Session, world: WorldView, wanted: Start, models: dict[Role, 
     if wanted.partner_id not in world.cast.characters:
         world.cast.npc(wanted.partner_id)
     require_free(session, world, wanted.opener_id, wanted.partner_id)
-    node_id = _standing_beside(session, world, wanted)
+    node_id = standing_beside(session, world, wanted.opener_id, wanted.partner_id)
     return _logged(session, world, _insert(session, world, wanted, node_id, models), wanted)
 
 
@@ -96,10 +96,7 @@ def start_with_player(session: Session, world: WorldView, wanted: Start, models:
         node_id = near(session, world, wanted.partner_id)
         return _logged(session, world, _insert(session, world, wanted, node_id, models, engaged=pair), wanted)
     require_free(session, world, *pair)
-    if standing_players(session, world, only=[wanted.opener_id]):
-        node_id = _standing_beside(session, world, wanted)
-    else:
-        node_id = _stands(session, world, wanted.partner_id)
+    node_id = standing_beside(session, world, *pair)
     return _logged(session, world, _insert(session, world, wanted, node_id, models), wanted)
 
 
@@ -248,19 +245,27 @@ def require_free(session: Session, world: WorldView, *person_ids: str) -> None:
         )
 
 
-def _standing_beside(session: Session, world: WorldView, wanted: Start) -> str:
-    """The character's node, which is next to the partner's."""
-    here, there = _stands(session, world, wanted.opener_id), _stands(session, world, wanted.partner_id)
-    if world.map.next_to(here, there):
+def standing_beside(session: Session, world: WorldView, person_id: str, *others: str) -> str:
+    """The person's node, which is next to that of one of the others; of a player that stands nowhere, where the first
+    of them is.
+
+    Raises:
+        Walking, NotBeside, NoWayThere: as `start`.
+    """
+    there, *more = (_stands(session, world, one) for one in others)
+    if person_id in world.cast.players and not standing_players(session, world, only=[person_id]):
+        return there
+    here = _stands(session, world, person_id)
+    if any(world.map.next_to(here, node_id) for node_id in (there, *more)):
         return here
     try:
         minutes = world.setting.routes.path_beside(here, there).minutes
     except Unreachable as exc:
         raise NoWayThere(start=here, goal=there) from exc
     raise NotBeside(
-        character=world.name_of(wanted.opener_id),
+        character=world.name_of(person_id),
         character_node=world.map.label(here),
-        partner=world.name_of(wanted.partner_id),
+        partner=world.name_of(others[0]),
         partner_node=world.map.label(there),
         character_node_id=here,
         partner_node_id=there,

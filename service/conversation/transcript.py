@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Executable, bindparam, update
+from sqlalchemy import Executable, bindparam, update
 from sqlalchemy.orm.attributes import set_committed_value
 from sqlmodel import Session, col, func, select
 
 from service.conversation.acting import Act
-from service.conversation.client_events import tell_choices, tell_ended, tell_next, tell_said
+from service.conversation.client_events import tell_choices, tell_ended, tell_next, tell_said, tell_started
 from service.conversation.game_actions import ask_game, note_told
 from service.conversation.prompt import Goal, Line
 from service.conversation.start import release
@@ -43,6 +43,7 @@ from service.store.tables import (
     WorldRow,
     said_in,
     shared_alias,
+    takes_part,
 )
 from service.store.usage import Purpose, count
 from service.usage import Usage
@@ -73,16 +74,6 @@ def conversation_of(session: Session, world_id: str, conversation_id: str, *, lo
     if row is None:
         raise NotFound(kind="conversation", id=conversation_id)
     return row
-
-
-def takes_part(person_id: str, seat: int | None = None) -> ColumnElement[bool]:
-    """The condition that the person takes part in a conversation, in that seat (None: in any)."""
-    part = select(ParticipantRow.person_id).where(
-        ParticipantRow.world_id == ConversationRow.world_id,
-        ParticipantRow.conversation_id == ConversationRow.id,
-        ParticipantRow.person_id == person_id,
-    )
-    return (part if seat is None else part.where(ParticipantRow.seat == seat)).exists()
 
 
 def conversations_open(session: Session, world_id: str, person_id: str) -> list[ConversationKey]:
@@ -250,13 +241,14 @@ def commit_turn(
     everybody's begin, with the first turn. `act` is what the speaker asks of the game, `told` are the calls of which it
     was told what became. `checked`: the turn was, and this is kept of it.
 
-    None, and nothing said, when the conversation was ended meanwhile, or waits for a human who cut in: the cost is
-    counted all the same.
+    None, and nothing said, when the conversation was ended meanwhile, or waits for a human who cut in or sat down: the
+    cost is counted all the same.
     """
     row, world = held(session, worlds, ConversationKey(turn.world_id, turn.conversation_id))
     require_timeline(world, said.world.timeline)
     then = world_of(row, world, at)
-    if row.phase != Phase.RUNNING or row.awaits is not None:
+    is_taken = row.clock_policy != said.row.clock_policy  # a player has broken into a talk of the living world
+    if row.phase != Phase.RUNNING or row.awaits is not None or is_taken:
         _pay_turn(session, row, then.day, role, usage, checked)
         return None
     # Who was stopped after its turn was committed brings prompts again that are kept already.
@@ -284,8 +276,8 @@ def _pay_turn(
     session: Session, row: ConversationRow, day: int, role: Role, usage: Usage, checked: CheckedAnswer[Any] | None
 ) -> None:
     pay(session, row, day, role, usage)
-    if checked is not None and checked.tally.usage.calls:
-        pay(session, row, day, "quality", checked.tally.usage, failures=checked.tally.failures)
+    if checked is not None and checked.usage.calls:
+        pay(session, row, day, "quality", checked.usage)
 
 
 def require_timeline(world: WorldView, timeline: int) -> None:
@@ -330,7 +322,7 @@ def _go_on(
         end_row(session, row, world, step, said=len(now_said.turns))
     else:
         if last.wants_to_end and len(those_there(row, last.turn)) > FEWEST:
-            _take_leave(session, row, now_said.world, last)
+            get_up(session, row, now_said.world, last.speaker_id, last.turn + 1)
         let_speak(row, step, world)
         tell_next(session, row, world, step)
         if row.awaits is not None:
@@ -338,14 +330,17 @@ def _go_on(
     return now_said
 
 
-def _take_leave(session: Session, row: ConversationRow, then: WorldView, last: TurnRow) -> None:
-    """Who spoke last goes, no earlier than any talk may end where turns take world time; the others go on."""
-    row.participants[row.seat_of(last.speaker_id)].left_turn = last.turn + 1
+def get_up(session: Session, row: ConversationRow, then: WorldView, person_id: str, turn: int) -> None:
+    """The person hears that turn no more, and the others go on. It goes no earlier than any talk may end where turns
+    take world time.
+    """
+    row.participants[row.seat_of(person_id)].left_turn = turn
     at = then.now
     if row.clock_policy == ClockPolicy.MINUTE:
         at = WorldTime(max(at + 1, row.started_at + then.setting.rules.talk_min))
-    release(row, [last.speaker_id])
-    publish(session, row, at, ConversationLeft(conversation_id=row.id), last.speaker_id)
+    release(row, [person_id])
+    publish(session, row, at, ConversationLeft(conversation_id=row.id), person_id)
+    tell_started(session, row, then, turns=turn)
 
 
 def count_calls(
@@ -355,13 +350,11 @@ def count_calls(
     role: Purpose,
     usage: Usage,
     at: int | None = None,
-    *,
-    failures: int = 0,
 ) -> None:
-    """Count calls that are no turn, if there were any; so many of them gave nothing. `at`: see `world_of`."""
+    """Count calls that are no turn, if there were any. `at`: see `world_of`."""
     if usage.calls:
         row, world = held(session, worlds, key)
-        pay(session, row, world_of(row, world, at).day, role, usage, failures=failures)
+        pay(session, row, world_of(row, world, at).day, role, usage)
 
 
 def end(
@@ -489,7 +482,7 @@ def failure_of(error: KataribeError, role: Role) -> dict[str, Any]:
     return {"type": error.slug, "role": role, **{language: error.sentence(language) for language in languages()}}
 
 
-def pay(session: Session, row: ConversationRow, day: int, role: Purpose, usage: Usage, *, failures: int = 0) -> None:
+def pay(session: Session, row: ConversationRow, day: int, role: Purpose, usage: Usage) -> None:
     """Count what calls cost, for the conversation, which is held, and for its world's day."""
     spent = {name: getattr(row, name) + getattr(usage, name) for name in _SPENT}
     is_written = row in session.dirty
@@ -497,4 +490,4 @@ def pay(session: Session, row: ConversationRow, day: int, role: Purpose, usage: 
         session.connection().execute(_PAYING, {**spent, "of_world": row.world_id, "of_conversation": row.id})
     for name, value in spent.items():
         setattr(row, name, value) if is_written else set_committed_value(row, name, value)
-    count(session, row.world_id, day, role, usage, failures=failures)
+    count(session, row.world_id, day, role, usage)

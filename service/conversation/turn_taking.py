@@ -59,13 +59,16 @@ def ending(row: ConversationRow, turns: Sequence[TurnRow]) -> tuple[int, EndReas
         for turn, number in zip(turns[-2:], range(len(turns))[-2:], strict=True):
             if turn.wants_to_end and turn.speaker_id in there:
                 end, why = min(end, number + 1 + answers), EndReason.WANTS_TO_END
-    reached = reached_at(turns)
+    reached = reached_at(row, turns)
     return (end, why) if reached is None else (min(end, reached + 1 + GOODBYES), EndReason.GOAL_ACHIEVED)
 
 
-def reached_at(turns: Sequence[TurnRow]) -> int | None:
-    """The turn in which the goal was reached: not before somebody else has spoken; None: it was not."""
-    return next((number for number, turn in enumerate(turns) if turn.goal_achieved and number), None)
+def reached_at(row: ConversationRow, turns: Sequence[TurnRow]) -> int | None:
+    """The turn in which the goal was reached: not before somebody else has spoken; None: it was not, or a player has
+    sat down, who came for something else.
+    """
+    found = (number for number, turn in enumerate(turns) if turn.goal_achieved and number)
+    return next(found, None) if row.turn_policy != TurnPolicy.ADDRESSED else None
 
 
 def _next_of(row: ConversationRow, others: Sequence[int], turns: Sequence[TurnRow]) -> int:
@@ -73,6 +76,8 @@ def _next_of(row: ConversationRow, others: Sequence[int], turns: Sequence[TurnRo
     if row.turn_policy == TurnPolicy.ADDRESSED:
         addressed = map(row.seat_of, turns[-1].addressed or ())
         seat = next((seat for seat in addressed if seat in others), others[0])
+        if turns[-1].addressed and turns[-1].speaker_id in row.humans:
+            return seat
         return _fairly(seat, others, [row.seat_of(turn.speaker_id) for turn in turns])
     if row.turn_policy == TurnPolicy.URGENCY:
         # How much each wanted to go on when it spoke last; who has not spoken yet wants to most.
@@ -99,6 +104,25 @@ def reached(others: Sequence[str], sees: Collection[str], hears: Collection[str]
     """Who of the others sees, and who hears, in their order."""
     seen, heard = ([one for one in others if one in some] for some in (sees, hears))
     return None if len(seen) == len(others) else seen, None if len(heard) == len(others) else heard
+
+
+def asks(row: ConversationRow, turns: Sequence[TurnRow], person_id: str) -> TurnRow | None:
+    """The last turn, where a player has said it to this person among more than two, in a talk: it is answered to the
+    player, and a whisper is whispered back. None: it is not so.
+    """
+    if not turns or row.form == TurnForm.SCENE or not is_shared(row, len(turns)):
+        return None
+    last = turns[-1]
+    return last if last.speaker_id in row.humans and person_id in (last.addressed or ()) else None
+
+
+def address(row: ConversationRow, turns: Sequence[TurnRow], turn: TurnRow) -> None:
+    """Have the turn that comes next reach whom it answers, as `asks` says."""
+    asked = asks(row, turns, turn.speaker_id)
+    if asked is not None:
+        turn.addressed, turn.loudness = [asked.speaker_id], asked.loudness
+        stand, loudness = spots(row, turns), Loudness(asked.loudness)
+        turn.seen_by, turn.heard_by = by_place(stand, turn.speaker_id, turn.addressed, loudness)
 
 
 def by_place(spots: Mapping[str, str], speaker_id: str, addressed: Collection[str], loudness: Loudness) -> Reached:
@@ -280,7 +304,7 @@ def happened(
     person = row.participants[row.seat_of(person_id)]
     spoke = [turn.turn for turn in turns if turn.speaker_id == person_id]
     own = [turn for turn in spoke if turn >= person.joined_turn]
-    since, now = own[-1] if own else person.joined_turn, len(turns)
+    since, now = _since(row, person_id, turns), len(turns)
     stands = [] if own else situations(interventions, max(spoke, default=-1) + 1, since)[-1:]
     missed = [one for one in stands if spoke or text_of(one) not in begun]
     told = [*_moves(world, row, person_id, since, turns)]
@@ -290,6 +314,19 @@ def happened(
         if (is_new and is_meant and one.kind in TEXTS) or one in missed:
             told.append((one.before_turn, world.say(f"among.{one.kind}", what=text_of(one))))
     return tuple(sorted(told, key=lambda one: one[0]))
+
+
+def newcomers(row: ConversationRow, person_id: str, turns: Sequence[TurnRow]) -> list[str]:
+    """Who has sat down at a player's table since the person's last turn, and is there."""
+    since = _since(row, person_id, turns)
+    is_table = row.has_human and row.form == TurnForm.TALK
+    return [one.person_id for one in those_there(row, len(turns)) if is_table and one.joined_turn > since]
+
+
+def _since(row: ConversationRow, person_id: str, turns: Sequence[TurnRow]) -> int:
+    """The person's last turn since it came, else that at which it came."""
+    came = row.participants[row.seat_of(person_id)].joined_turn
+    return max([came, *(turn.turn for turn in turns if turn.speaker_id == person_id)])
 
 
 SITUATION = "scene_situation_update"

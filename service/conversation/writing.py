@@ -142,7 +142,7 @@ async def counted(
     Raises:
         ModelError.
     """
-    spent, failures = Usage(calls=1, estimated=True), 0
+    spent = Usage(calls=1, estimated=True)
     prompt = replace(prompt, thread=f"{world.id}/{person_id}")
     try:
         answer = await deps.models.for_role(prompt.role).complete(prompt, hear)
@@ -151,11 +151,11 @@ async def counted(
         spent = answer.usage
         return answer
     except ModelError as exc:
-        spent, failures = exc.usage, 1
+        spent = exc.usage.failed
         raise
     finally:
         if spent.calls:
-            await deps.database.write(lambda s: count(s, world.id, world.day, purpose, spent, failures=failures))
+            await deps.database.write(lambda s: count(s, world.id, world.day, purpose, spent))
 
 
 def write_prompt(context: WriteContext) -> Prompt[WrittenText]:

@@ -130,11 +130,11 @@ def _slept_through(situation: Situation) -> bool:
 class Chosen:
     """What a character does next, as `world.simulation.World.decide` takes it, and what is on its mind then.
 
-    `by` says who chose: its model, its plan or routine without a question, its routine because its model failed
-    (fallback), or a client. `failures` are calls that gave no answer to use; `failure` is that of `failed_call`, for
-    its decision or for its plan of the day: without an answer it, or its plan, falls back to the routine.
-    `planned`: a new plan was made on the way. `made` is kept of what was asked for it. `checked`: the decision was, and
-    this is kept of that; its cost is not in `usage`.
+    `by` says who chose: its model, the rehearsal in its place, its plan or routine without a question, its routine
+    because its model failed (fallback), or a client. `failure` is that of `failed_call`, for its decision or for its
+    plan of the day: without an answer it, or its plan, falls back to the routine. `planned`: a new plan was made on the
+    way. `made` is kept of what was asked for it. `checked`: the decision was, and this is kept of that; its cost is not
+    in `usage`.
     """
 
     option: Option
@@ -142,7 +142,6 @@ class Chosen:
     agent_state: AgentState = field(default_factory=AgentState)
     by: DecidedBy
     usage: Usage = field(default_factory=Usage)
-    failures: int = 0
     failure: KataribeError | None = None
     failed_call: FailedCall | None = None
     planned: bool = False
@@ -212,9 +211,8 @@ async def choose(
                 news=_news(situation),
             ),
         ),
-        by="model",
+        by="rehearsal" if deps.settings.llm.provider == "rehearsal" else "model",
         usage=plan.usage + asked.usage,
-        failures=plan.failures + asked.failures,
         failure=plan.failure,
         failed_call="plan" if plan.failure else None,
         planned=plan.value is not None,
@@ -239,7 +237,6 @@ def _fall_back(
         agent_state=replace(_unasked(situation), last_asked=None),
         by="fallback",
         usage=plan.usage + (asked.usage if asked else Usage()),
-        failures=plan.failures + (asked.failures if asked else 0),
         failure=failure,
         failed_call="decision" if asked else "plan",
         planned=plan.value is not None,
@@ -401,7 +398,7 @@ def question_row(
         basis=basis.model_dump(mode="json", exclude_defaults=True),
         model=asked.model,
         calls=usage.calls,
-        failures=asked.failures,
+        failures=usage.failures,
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
         cached_tokens=usage.cached_tokens,

@@ -292,17 +292,18 @@ def _asked(name: str, context: BaseContext, answer: type[T], *, max_tokens: int)
 
 S = TypeVar("S", bound=BaseContext)
 
+IN_VAIN = Usage(failures=1)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelReply(Generic[T]):
-    """The outcome: an answer that passed the check, or the failure. `failures` are calls that gave no answer to use.
+    """The outcome: an answer that passed the check, or the failure.
 
     `model` answered the `messages` of the last try ("": nobody was asked).
     """
 
     value: T | None = None
     usage: Usage = field(default_factory=Usage)
-    failures: int = 0
     failure: ModelError | None = None
     model: str = ""
     messages: tuple[Message, ...] = ()
@@ -322,11 +323,11 @@ async def ask(
         try:
             answer = await model.complete(question)
         except ModelError as exc:
-            return replace(asked, usage=asked.usage + exc.usage, failures=asked.failures + 1, failure=exc)
+            return replace(asked, usage=asked.usage + exc.usage + IN_VAIN, failure=exc)
         asked = replace(asked, usage=asked.usage + answer.usage, model=answer.model)
         found = fault(context, answer.value)
         if found is None:
             return replace(asked, value=answer.value)
-        asked, reason = replace(asked, failures=asked.failures + 1), found
+        asked, reason = replace(asked, usage=asked.usage + IN_VAIN), found
         context = replace(context, fault=found, wrong_answer=answer.value.model_dump_json())
     return replace(asked, failure=ModelBroken(model=model.name, reason=reason))

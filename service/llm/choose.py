@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, SecretStr
 from service.errors import Misconfigured, ModelError, ModelNotConfigured
 from service.llm.cassette import SETTING, Cassette, Recorded, Voice, open_cassette
 from service.llm.chat import Answer, ChatModel, Message, Prompt, Role, T, TextListener
-from service.llm.wrappers import Budget, Budgeted, ConcurrencyLimit, Limited, Logged, ModelHealth, Retrying, Watched
+from service.llm.wrappers import Budget, Budgeted, ConcurrencyLimit, Limited, ModelHealth, Retrying, Watched
 from service.locales import Phrase
 from service.settings import OPENAI_URL, LlmSettings, Price, Settings, is_openai
 
@@ -122,7 +122,7 @@ def choose_models(
     cassette = cassette or open_cassette(llm)
     replays = cassette is not None and cassette.replays
     endpoints = {role: None if replays else _endpoint(settings, role) for role in ROLES}
-    chats: dict[_Endpoint, ChatModel] = {e: Logged(_openai(e)) for e in endpoints.values() if e}
+    chats: dict[_Endpoint, ChatModel] = {e: _openai(e) for e in endpoints.values() if e}
     missing = NotConfigured()
     asked = {role: chats[e] if e else missing for role, e in endpoints.items()}
     if cassette is not None:

@@ -1,8 +1,10 @@
-"""Owns what operators see of calls of models: Prometheus metrics, and spans by OpenTelemetry's GenAI conventions. One
-call is what its caller waits for: with its wait for a slot, and all tries.
+"""Owns what operators see of calls of models: Prometheus metrics, spans by OpenTelemetry's GenAI conventions, a line of
+the log at DEBUG, with nothing of what was asked or answered. One call is what its caller waits for: with its wait for a
+slot, and all tries.
 """
 
 import json
+import logging
 import os
 import time
 from contextlib import AbstractContextManager
@@ -13,6 +15,8 @@ from prometheus_client import Counter, Gauge, Histogram
 from service.errors import ModelError
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
 from service.usage import Usage
+
+_log = logging.getLogger(__name__)
 
 _CALLS = Counter("kataribe_model_calls", "Calls of models by how they ended.", ["role", "model", "outcome"])
 _TOKENS = Counter("kataribe_model_tokens", "Tokens read and written by models.", ["role", "model", "direction"])
@@ -50,7 +54,9 @@ async def observed(model: ChatModel, prompt: Prompt[T], on_text: TextListener | 
             _CALLS.labels(prompt.role, name, outcome).inc()
             _TOKENS.labels(prompt.role, name, "input").inc(paid.prompt_tokens)
             _TOKENS.labels(prompt.role, name, "output").inc(paid.completion_tokens)
-            _SECONDS.labels(prompt.role, name).observe(time.perf_counter() - begun)
+            seconds, tokens = time.perf_counter() - begun, (paid.prompt_tokens, paid.completion_tokens)
+            _log.debug("%s %s: %d ms, %d + %d tokens, %s", prompt.role, model.name, 1000 * seconds, *tokens, outcome)
+            _SECONDS.labels(prompt.role, name).observe(seconds)
             span.set_attribute("gen_ai.usage.input_tokens", paid.prompt_tokens)
             span.set_attribute("gen_ai.usage.output_tokens", paid.completion_tokens)
             if outcome != "answered":

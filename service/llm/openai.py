@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections import deque
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -75,9 +76,9 @@ class OpenAIChat:
                 return await self._answer(prompt, work)
         except TimeoutError as exc:
             timeout = ModelTimeout(model=self.name, seconds=self._timeout_seconds)
-            raise timeout.costing(Usage(calls=work.calls)) from exc
+            raise timeout.costing(work.asked) from exc
         except ModelError as error:
-            error.usage = replace(error.usage, calls=work.calls)
+            error.usage = replace(error.usage, calls=work.calls, milliseconds=work.asked.milliseconds)
             raise
 
     async def aclose(self) -> None:
@@ -95,8 +96,10 @@ class OpenAIChat:
             # reading is bounded by our own clock, over the whole answer
             timeout=openai.Timeout(None, connect=min(_CONNECT_SECONDS, self._timeout_seconds)),
             # An answer in forty pieces takes two thirds of the CPU that it takes over the SDK's own transport, which
-            # alone takes a name and a password in the address.
-            http_client=None if "@" in self._base_url else openai.DefaultAioHttpClient(),
+            # alone takes a name and a password in the address, and is all that an install without `fast` has.
+            http_client=None
+            if "@" in self._base_url or find_spec("aiohttp") is None
+            else openai.DefaultAioHttpClient(),
         )
         # The SDK reads these from the environment by itself. What was meant for OpenAI must not reach another server.
         client.organization = client.project = None

@@ -4,6 +4,7 @@ the checked value that was asked for, or an error.
 
 import json
 import re
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -172,6 +173,7 @@ class ReplyProgress:
     prompt: Prompt[Any]
     listener: TextListener | None
     calls: int = 0
+    begun: float = field(default_factory=time.perf_counter)
     reply: Reply = field(default_factory=Reply)
     heard: str = ""
     _utterance: PartialString = field(default_factory=lambda: PartialString("utterance"))
@@ -187,6 +189,11 @@ class ReplyProgress:
             self.heard = utterance
             self.listener(utterance, emotion)
 
+    @property
+    def asked(self) -> Usage:
+        """The requests that were sent, and how long they have taken."""
+        return Usage(calls=self.calls, milliseconds=round(1000 * (time.perf_counter() - self.begun)))
+
     def usage(self) -> Usage:
         """Cost of the reply, with all requests that led to it; estimated where the server did not say."""
         reported = self.reply.usage or Usage(
@@ -194,4 +201,4 @@ class ReplyProgress:
             completion_tokens=estimate_tokens(self.reply.content),
             estimated=True,
         )
-        return reported + Usage(calls=self.calls)
+        return reported + self.asked

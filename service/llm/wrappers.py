@@ -1,10 +1,8 @@
 """Owns what is put around a model: retries (Retrying), the limit of calls at once (Limited), the day's budget
-(Budgeted), the line of a call in the log (Logged), how models have been doing (ModelHealth); and values that belong to
-one event loop (PerLoop).
+(Budgeted), how models have been doing (ModelHealth); and values that belong to one event loop (PerLoop).
 """
 
 import asyncio
-import logging
 import random
 import time
 from collections.abc import Awaitable, Callable
@@ -126,38 +124,6 @@ class Limited(ModelWrapper):
         """Answer the prompt; see ChatModel. The wait for a slot is not part of the inner model's timeout."""
         async with self._limit.get():
             return await self._inner.complete(prompt, on_text)
-
-
-_log = logging.getLogger(__name__)
-
-
-class Logged(ModelWrapper):
-    """A ChatModel that measures each call of `inner`, and logs it in one line at DEBUG, also one that fails or is
-    cancelled.
-
-    The line holds role, model, milliseconds and tokens, and nothing of what was asked or answered.
-    """
-
-    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
-        """Answer the prompt; see ChatModel."""
-        begun = time.perf_counter()
-        paid, end = Usage(), "cancelled"
-        try:
-            answer = await self._inner.complete(prompt, on_text)
-            paid, end = _timed(answer.usage, begun), "answered"
-            return replace(answer, usage=paid)
-        except ModelError as error:
-            error.usage, end = _timed(error.usage, begun), error.slug
-            paid = error.usage
-            raise
-        finally:
-            tokens = (paid.prompt_tokens, paid.completion_tokens)
-            spent_ms = _timed(paid, begun).milliseconds
-            _log.debug("%s %s: %d ms, %d + %d tokens, %s", prompt.role, self.name, spent_ms, *tokens, end)
-
-
-def _timed(usage: Usage, begun: float) -> Usage:
-    return replace(usage, milliseconds=round(1000 * (time.perf_counter() - begun)))
 
 
 CALLS = 3

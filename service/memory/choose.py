@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import Base64Bytes
 from sqlmodel import select
 
-from service.errors import CassetteMiss, GraphUnavailable, Misconfigured
+from service.errors import CassetteMiss, GraphUnavailable, Misconfigured, require_extra
 from service.llm.cassette import Cassette, Kept, read_kept, write_whole
 from service.locales import Phrase
 from service.memory.embedding.embedder import Embedder, RemoteEmbedder, Vectors
@@ -53,12 +53,13 @@ def choose_projection(
     """The graph on Neo4j that holds what `memory` does; None: the settings name none.
 
     Raises:
-        Misconfigured: the embedder or the extraction model that it needs is not configured.
+        Misconfigured: the embedder or the extraction model that it needs is not configured, or it is not installed.
     """
     if settings.memory.backend == "sql":
         return None
     if settings.memory.ingestion == "episode" and cassette is not None:
         raise Misconfigured(setting="KATARIBE_MEMORY__INGESTION", reason=Phrase("recording.episode"))
+    require_extra("graphiti", module="graphiti_core", setting="KATARIBE_MEMORY__BACKEND")
     from service.memory.graphiti.connection import Neo4jConnection
     from service.memory.graphiti.episode import EpisodeReader
     from service.memory.graphiti.projection import GraphitiProjection

@@ -265,13 +265,11 @@ class PersonIndex:
                 for place, score in self._best(np.flatnonzero(chosen), scores, asked.limit)
             ]
 
-    def without_vector(self, asked: RecallQuery | None, limit: int) -> list[Item]:
-        """The newest `limit` of what may answer (None: of all), is to have a vector and has none yet."""
+    def without_vector(self, limit: int) -> list[Item]:
+        """The newest `limit` of what is to have a vector and has none yet."""
         with self.lock:
             numbers = self._numbers.filled
             lacking = (numbers[:, _VECTOR] < 0) & np.fromiter(map(has_vector, self._items), np.bool_, len(self._items))
-            if asked is not None:
-                lacking &= self._chosen(asked)
             places = np.flatnonzero(lacking)
             newest = places[np.argsort(-numbers[places, _CREATED], kind="stable")][:limit]
             return [self._items[place] for place in newest.tolist()]

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from sqlalchemy import and_, insert, or_
@@ -73,8 +74,8 @@ class MemoryStore:
     """People's long-term memory, in SQLite or PostgreSQL. Neo4j may hold a projection of it (graphiti/projection.py).
 
     Vectors are made outside of any transaction. Where the embedder fails, nothing is lost: what is remembered is
-    written without, found by its words, and given its vectors by a later recall, `FILL_BATCH` a time. A memory whose
-    vectors another embedder made gets none of this one's, and is searched by words alone, until it is embedded anew.
+    written without, found by its words, and given its vectors by a job (`fill_vectors`). A memory whose vectors another
+    embedder made gets none of this one's, and is searched by words alone, until it is embedded anew.
     """
 
     def __init__(
@@ -120,6 +121,8 @@ class MemoryStore:
         vectors = [(kind, key, embedded.vectors[text]) for kind, key, text in texts if text in embedded.vectors]
         if vectors and claim_space(session, group, embedded.space):
             session.add_all(_vector_row(group, *one, embedded.model, revision) for one in vectors)
+        if self.embeds and len(vectors) < len(texts):
+            expect_vectors(session, group)
         return revision
 
     def add(self, session: Session, group: Group, rows: Sequence[MemoryRow]) -> int:
@@ -303,8 +306,6 @@ class MemoryStore:
             vector=None if at_hand else await self._comparable(index, query),
             day=day,
         )
-        if asked.vector is not None and index.lacking and await self._fill(group, index, asked):
-            index = await self._index(group, at, day)
         while True:
             try:
                 if held is not None and len(held) <= RANKED_AT_ONCE:
@@ -349,11 +350,12 @@ class MemoryStore:
         """
         while pending := await self.pending_vectors(group, at):
             index = await self._index(group, at, self._fading.day(at))
-            items = await asyncio.to_thread(index.without_vector, None, FILL_BATCH)
+            items = await asyncio.to_thread(index.without_vector, FILL_BATCH)
             if not index.space.takes(self._space):
                 return
             vectors = await self._vectors_of([item.text for item in items])
-            await self._fill_in(group, items, vectors)
+            rows = [(item.kind, item.id, vectors[item.text]) for item in items]
+            await self._database.write(partial(_fill_in, group=group, model=self._model, rows=rows))
             if await self.pending_vectors(group, at) >= pending:
                 return
 
@@ -444,20 +446,9 @@ class MemoryStore:
             index.space = space_of(session, group)
             index.state = now
 
-    async def _fill(self, group: Group, index: PersonIndex, asked: RecallQuery) -> bool:
-        """Give the newest of what may answer the vectors it lacks; whether any got one."""
-        items: list[Item] = await asyncio.to_thread(index.without_vector, asked, FILL_BATCH)
-        return await self._fill_in(group, items, (await self.embed([item.text for item in items])).vectors)
-
-    async def _fill_in(self, group: Group, items: Sequence[Item], vectors: Mapping[str, Vectors]) -> bool:
-        found = [(item.kind, item.id, vectors[item.text]) for item in items if item.text in vectors]
-        if found:
-            await self._database.write(lambda s: _fill_in(s, group, self._model, found))
-        return bool(found)
-
     async def embed(self, texts: Collection[str]) -> Embedded:
         """Vectors of texts, as far as the embedder can make them, for `remember`, before its transaction. Those that
-        cannot be made a later recall makes.
+        cannot be made are made later, by a job.
         """
         try:
             vectors = await self._vectors_of(texts) if self._embedder is not None else {}

@@ -16,7 +16,7 @@ from sqlalchemy import select as sa_select
 from sqlmodel import Session, col, func, select
 
 from service.content.profile import Importance
-from service.llm.chat import Answer, ChatModel, Prompt, PromptValues, Templates
+from service.llm.chat import Prompt, PromptValues, Templates
 from service.memory.closing.context import Ref, Sentence, Weight
 from service.memory.episodes import episode_of
 from service.memory.lexical import normal
@@ -250,13 +250,10 @@ class ValidInsight:
 
 
 def reflection_prompt(context: ReflectionContext, thread: str = "") -> Prompt[Reflection]:
-    """The question as it is sent. The closing's model answers it, and it is counted with the closings."""
+    """The question as it is sent; `thread` says whose reflection it is. The closing's model answers it, and it is
+    counted with the closings.
+    """
     return TEMPLATES.question("reflection", "closing", context, Reflection, max_tokens=MAX_TOKENS, thread=thread)
-
-
-async def reflect(model: ChatModel, context: ReflectionContext, thread: str = "") -> Answer[Reflection]:
-    """Ask. `thread` says whose reflection it is. Raises: ModelError."""
-    return await model.complete(reflection_prompt(context, thread))
 
 
 def valid_insights(

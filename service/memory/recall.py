@@ -13,7 +13,7 @@ from service.errors import GraphUnavailable
 from service.llm.chat import estimate_tokens
 from service.locales import ago
 from service.memory.episodes import episode_of
-from service.memory.lexical import asks_of, normal
+from service.memory.lexical import asks_of
 from service.memory.memory_store import MemoryStore
 from service.memory.mind import OnMind, mid_term_memories
 from service.memory.record import FACTS, Group, HeardTurn, Kind, Memory, Recalled
@@ -263,11 +263,11 @@ def talk_line(world: WorldView, row: SummaryRow) -> PromptLine:
     return PromptLine(named, ref(MemoryKind.TALK, row.conversation_id))
 
 
-def fitting(lines: Iterable[PromptLine], tokens: int, told: Iterable[str] = ()) -> Told:
+def fitting(lines: Iterable[PromptLine], tokens: int) -> Told:
     """The first lines that together take no more than so many tokens; what does not fit is passed over, and what stands
-    in a text that is `told` already, or in a line before.
+    in a line before.
     """
-    known, kept = [normal(text) for text in told], list[PromptLine]()
+    known, kept = list[str](), list[PromptLine]()
     for one in lines:
         said, taken = said_of(one.text), estimate_tokens(one.text)
         if taken <= tokens and not any(said in text for text in known):

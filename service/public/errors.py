@@ -8,7 +8,6 @@ from service.errors import (
     LinesWrong,
     NotFound,
     ReplayDiffers,
-    system_reason,
     usable,
 )
 from service.runtime.tasks import cancel
@@ -25,7 +24,6 @@ __all__ = [
     "NotFound",
     "ReplayDiffers",
     "cancel",
-    "system_reason",
     "take",
     "usable",
 ]

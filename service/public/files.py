@@ -2,7 +2,7 @@
 the people and places that are made of them.
 """
 
-from service.content.check import CheckedContent, cross_checked, examine
+from service.content.check import CheckedContent, cross_checked, examine, newly_wrong
 from service.content.fields import (
     MARKUP,
     UNWRITTEN,
@@ -41,6 +41,7 @@ from service.content.files import (
     read_values,
     small_content,
     values_of,
+    write_all,
 )
 from service.content.fragments import FragmentFile, with_fragments
 from service.content.groups import AgentEntry, DrawEntry, GroupEntry, GroupsFile, check_groups, name_of
@@ -51,6 +52,7 @@ from service.content.maps import MapsFile
 from service.content.persons import BigFiveEntry, CharacterFile, Degree, NpcFile, PersonFile
 from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile, Profile, Weight
 from service.content.references import check_connectivity, check_maps, check_posts, declared_once, entries, unknown
+from service.content.rewriting import as_yaml
 from service.content.scenes import Scene, SceneParticipant, StagedScene, named
 from service.memory.secrets import discretion
 from service.own_prompts import game_problems, load_game, persona_costs
@@ -123,6 +125,7 @@ __all__ = [
     "Wiring",
     "Words",
     "WorldMap",
+    "as_yaml",
     "bundled_content",
     "check_connectivity",
     "check_groups",
@@ -143,6 +146,7 @@ __all__ = [
     "load_game",
     "name_of",
     "named",
+    "newly_wrong",
     "persona_costs",
     "problem",
     "quote",
@@ -156,4 +160,5 @@ __all__ = [
     "unknown",
     "values_of",
     "with_fragments",
+    "write_all",
 ]

@@ -29,7 +29,7 @@ from service.llm.choose import ROLES, LocalServer, Models, choose_models, find_l
 from service.logs import write_logs
 from service.offline.model import REHEARSAL, Handler, OfflineModel
 from service.quality.checks import Exchange, Fault, Standard, faults, folded_in
-from service.settings import USUAL_CONTEXT, CassetteMode, ScoredRole, Settings, read_settings
+from service.settings import USUAL_CONTEXT, CassetteMode, Settings, read_settings
 from service.store.phase import AUTHOR
 from service.usage import Usage
 
@@ -58,7 +58,6 @@ __all__ = [
     "Prompt",
     "PromptValues",
     "Role",
-    "ScoredRole",
     "Settings",
     "Standard",
     "T",

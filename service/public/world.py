@@ -20,13 +20,13 @@ from service.conversation.scenes import begin, go_on, read_scene
 from service.conversation.start import Start, start, start_with_player
 from service.conversation.stream import ALL
 from service.conversation.surveys import AnswerForm, PersonAnswer, Survey, require_actor
-from service.conversation.transcript import takes_part
 from service.conversation.turn_taking import OPENER, PARTNER
 from service.conversation.writing import Form, Wanted, write
 from service.core import Core
 from service.errors import NotFound, usable
 from service.export.files import export_to
 from service.export.story import Imported, StorySpan, read_story
+from service.history.rewind import PastMoment
 from service.memory.authoring import Author
 from service.memory.recall import PersonMemory, recall
 from service.memory.record import Group, Item
@@ -40,14 +40,23 @@ from service.public.talk import Conversing, Talk, read_talk
 from service.runtime import snapshots
 from service.runtime.client_actions import set_decision, sleep, talk, talk_with_player, walk
 from service.runtime.made_people import put_person
-from service.runtime.rewind import PastMoment
 from service.runtime.snapshots import WorldSnapshot
 from service.runtime.world_clock import advance_clock, clock_and_target
 from service.runtime.world_edits import set_flags
 from service.runtime.world_session import WorldSession
 from service.store.events import events_after, last_event
+from service.store.jobs import JobKind
 from service.store.phase import Phase
-from service.store.tables import ConversationKey, ConversationRow, EventRow, PersonRow, SummaryRow, UsageRow
+from service.store.tables import (
+    ConversationKey,
+    ConversationRow,
+    EventRow,
+    JobKey,
+    PersonRow,
+    SummaryRow,
+    UsageRow,
+    takes_part,
+)
 from service.store.usage import usage_rows
 from world.life import Position, Segment
 from world.time import WorldTime
@@ -208,6 +217,7 @@ class World:
         given = [GivenLine(where=f"past[{number}]", line=line) for number, line in enumerate(lines)]
         memory, author = self._talk.memory, Author(name=by)
         done = await self._core.write(self.id, lambda s, world: seed(s, world, memory, person_id, given, author))
+        await self._core.jobs.submit(JobKey(self.id, JobKind.VECTORS, person_id))
         await self._core.bring_on(self.id, person_id)
         return done
 

@@ -87,7 +87,7 @@ async def improve(work: Improvable[T], first: T, rules: QualitySettings, **of: A
         _log.warning("a check of quality failed: %s", exc)
         failure = exc
     best = _best(tried) if tried else Tried(value=first, marks={}, outcome="unscored")
-    tally = work.tally
+    spent = work.tally.usage
     row = QualityRow(
         line=work.line(best.value),
         outcome="best" if best.marks and lowest(best.marks) < rules.threshold else best.outcome,
@@ -97,14 +97,14 @@ async def improve(work: Improvable[T], first: T, rules: QualitySettings, **of: A
         failure=failure.slug if failure else None,
         threshold=rules.threshold,
         model="",
-        calls=tally.usage.calls,
-        failures=tally.failures,
-        prompt_tokens=tally.usage.prompt_tokens,
-        completion_tokens=tally.usage.completion_tokens,
-        duration_ms=tally.usage.milliseconds,
+        calls=spent.calls,
+        failures=spent.failures,
+        prompt_tokens=spent.prompt_tokens,
+        completion_tokens=spent.completion_tokens,
+        duration_ms=spent.milliseconds,
         **of,
     )
-    return CheckedAnswer(value=best.value, row=row, tally=tally)
+    return CheckedAnswer(value=best.value, row=row, usage=spent)
 
 
 async def _try_all(work: Improvable[T], first: T, rules: QualitySettings, tried: list[Tried[T]]) -> None:
@@ -274,7 +274,7 @@ class DecisionChecks(_Checks):
             at=at,
         )
         checked.row.model = work.judge.name
-        return replace(checked, value=replace(checked.value, usage=first.usage, failures=first.failures))
+        return replace(checked, value=replace(checked.value, usage=first.usage))
 
 
 class _Choice:
@@ -322,7 +322,7 @@ class _Choice:
         context = replace(self._context, fault=told, wrong_answer=wrong)
         model = self._models.for_role("decision")
         asked = await ask(model, decide_prompt, context, decision_fault, self._situation.thread)
-        self.tally.add(asked.usage, failures=asked.failures)
+        self.tally.add(asked.usage)
         if asked.failure is not None and not isinstance(asked.failure, ModelBroken):
             raise asked.failure
         return asked if asked.value is not None else None

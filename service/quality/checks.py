@@ -319,7 +319,7 @@ class Judge:
         try:
             answer = await self.model.complete(prompt)
         except ModelError as exc:
-            self.tally.add(exc.usage, failures=min(exc.usage.calls, 1))
+            self.tally.add(exc.usage.failed)
             raise
         self.tally.add(answer.usage)
         self.name = answer.model

@@ -1,1 +1,1 @@
-"""The world's clock: advancing it, and what a client makes a character do on it."""
+"""What runs worlds and jobs: actors and their clocks, commands and edits, snapshots, work in the background."""

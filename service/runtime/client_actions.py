@@ -22,7 +22,7 @@ from service.store.event_kinds import Slept
 from service.store.events import note, retract
 from service.store.tables import ConversationRow
 from world import simulation
-from world.actions import BUILT_IN, HOLD, WAIT, Option, Possibilities, Reason, Refusal
+from world.actions import BUILT_IN, WAIT, Option, Possibilities, Reason, Refusal
 from world.distance import Path
 from world.errors import Unreachable
 from world.life import LifeState, Person, Segment, node_at, walking_at
@@ -210,10 +210,7 @@ def _at(person: Person, now: WorldTime) -> Person:
 
 
 def hold(session: Session, world_session: WorldSession, character_id: str) -> None:
-    """Let the character stand where it is; what was scheduled for it is dropped. One that holds already goes on."""
-    last = world_session.core.people[character_id].last
-    if last.action_id == HOLD and last.start <= world_session.world.now < last.end:
-        return
+    """Let the character stand where it is from now on; what was scheduled for it is dropped."""
     retract(session, world_session.world.id, character_id, world_session.world.now)
     publish(session, world_session, world_session.hold(character_id).events, {}, at_once=world_session.world.now)
 

@@ -26,8 +26,12 @@ class ContentReload:
     with errors it does not, and `problems` are all of them.
     """
 
-    def __init__(self, world_runner: WorldRunner, read: Callable[[], Content], directory: Path) -> None:
+    def __init__(
+        self, world_runner: WorldRunner, read: Callable[[], Content], directory: Path, *, from_start: bool
+    ) -> None:
+        """`from_start`: it looks from the start of the service on, else from the first time that a page has written."""
         self.problems: tuple[ContentProblem, ...] = ()
+        self._from_start = from_start
         self._runner = world_runner
         self._read = read
         self._directory = directory
@@ -36,8 +40,14 @@ class ContentReload:
         self._watcher: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Begin to look."""
-        self._watcher = asyncio.create_task(repeat(self.look, EVERY_SECONDS))
+        """Begin to look, if it is to from the start."""
+        if self._from_start:
+            self.watch()
+
+    def watch(self) -> None:
+        """Look from now on."""
+        if self._watcher is None:
+            self._watcher = asyncio.create_task(repeat(self.look, EVERY_SECONDS))
 
     async def stop(self) -> None:
         """Look no more."""

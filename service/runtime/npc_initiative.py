@@ -20,7 +20,7 @@ from service.people.commitments import open_commitments
 from service.people.person import standing_players
 from service.people.worlds import WorldView
 from service.runtime.client_actions import hold
-from service.runtime.world_session import WorldSession
+from service.runtime.world_session import WorldSession, next_letting_go
 from service.store.events import log_command
 from service.store.ids import id_at
 from service.store.phase import OpenedFor
@@ -60,7 +60,10 @@ def listening(session: Session, world: WorldView) -> dict[str, str]:
 
 
 def next_look(session: Session, world: WorldView, target: WorldTime) -> WorldTime:
-    """How far the world may go at once towards `target`: to the next minute at which it is looked."""
+    """How far the world may go at once towards `target`: to the next minute at which it is looked, or at which a client
+    loses a character.
+    """
+    target = next_letting_go(session, world, target)
     if not listening(session, world):
         return target
     return min(target, WorldTime((world.now // LOOK_MINUTES + 1) * LOOK_MINUTES))

@@ -304,7 +304,7 @@ class RealtimeRun(WorldRun):
     def _void(self, asked: Asked | None, t: WorldTime) -> None:
         """Drop its answer; only what it cost is counted."""
         if asked is not None and asked.task.cancel():
-            self.spend(t, Usage(calls=1, estimated=True), 1)
+            self.spend(t, Usage(calls=1, failures=1, estimated=True))
         elif asked is not None and asked.task.exception() is None:
             self.spend_on(t, asked.task.result())
 

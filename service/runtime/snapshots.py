@@ -17,10 +17,10 @@ from sqlmodel import Session, col, func, select
 
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import NotFound, SnapshotUnusable, WorldExists
+from service.history.rewind import PastMoment, rewound
+from service.history.scene_rewind import without_turns
 from service.locales import Phrase
 from service.runtime.jobs import Work
-from service.runtime.rewind import PastMoment, rewound
-from service.runtime.scene_rewind import without_turns
 from service.steady_time import steady_time
 from service.store.client_event_kinds import WorldRestored
 from service.store.idempotency import Once, once

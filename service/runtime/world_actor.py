@@ -34,7 +34,7 @@ from service.runtime.world_clock import (
     want,
 )
 from service.runtime.world_run import WorldDependencies
-from service.runtime.world_session import WorldSession, load, moves, refresh, save
+from service.runtime.world_session import WorldSession, let_go, load, moves, refresh, save
 from service.store.events import log_look
 from service.store.jobs import JobKind
 from service.store.session import is_full
@@ -473,7 +473,9 @@ class WorldActor:
             raise
 
     def _look(self, session: Session) -> WorldSession:
-        world_session = self._read(session, self._worlds.open(session, self.world_id))
+        world = self._worlds.open(session, self.world_id)
+        let_go(session, world)
+        world_session = self._read(session, world)
         world_session.commitments = commitments_by_person(session, world_session.world)
         log_look(session, self.world_id, world_session.world.now)
         return world_session

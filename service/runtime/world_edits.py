@@ -12,7 +12,7 @@ from service.content.profile import Mood, importance_word
 from service.errors import Invalid, NotFound, refuse
 from service.locales import Phrase
 from service.memory.memory_store import MemoryStore
-from service.memory.record import Embedded, Group, Kind, Memory, Source, Support, expect_vectors
+from service.memory.record import Embedded, Group, Kind, Memory, Source, Support
 from service.people.attitude import set_affinity
 from service.people.person import move, person_row, positions
 from service.people.worlds import WorldView
@@ -238,7 +238,6 @@ def observe(session: Session, memory: MemoryStore, world_session: WorldSession, 
         group, memories = Group(world_id=world.id, person_id=one), _memories(world, one, seen)
         if session.get(MemoryRow, group.key(memories[0].id)) is None:
             memory.remember(session, group, memories, Embedded())
-            expect_vectors(session, group)
     told = Observed(text=_text(world, seen), seen_by=tuple(witnesses), node_id=seen.node_id, map_id=seen.map_id)
     note(session, world.id, world.now, told)
     interrupt(session, world_session, witnesses)

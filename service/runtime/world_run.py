@@ -121,7 +121,7 @@ class WorldRun:
         """The world's, as of the last write."""
         self._deps = deps
         self._chosen: dict[tuple[str, WorldTime], Chosen] = {}
-        self._spent: list[tuple[WorldTime, Purpose, Usage, int]] = []
+        self._spent: list[tuple[WorldTime, Purpose, Usage]] = []
 
     @property
     def reached(self) -> WorldTime:
@@ -164,14 +164,14 @@ class WorldRun:
 
     def spend_on(self, t: WorldTime, chosen: Chosen) -> None:
         """Count what a decision at `t` has cost, whatever comes of it."""
-        self.spend(t, chosen.usage, chosen.failures)
+        self.spend(t, chosen.usage)
         if chosen.checked is not None:
-            self.spend(t, chosen.checked.tally.usage, chosen.checked.tally.failures, "quality")
+            self.spend(t, chosen.checked.usage, "quality")
 
-    def spend(self, t: WorldTime, usage: Usage, failures: int, purpose: Purpose = "decision") -> None:
+    def spend(self, t: WorldTime, usage: Usage, purpose: Purpose = "decision") -> None:
         """Count calls made for a decision at `t`, whatever came of them."""
         if usage.calls:
-            self._spent.append((t, purpose, usage, failures))
+            self._spent.append((t, purpose, usage))
 
     async def write(self, *, last: bool = False) -> None:
         """What happened since the last time, in one transaction; then the clock goes on as far as all is settled.
@@ -218,9 +218,9 @@ class WorldRun:
                 self._begin(session, talk)
             self._seat(session, talk, talk.joined[world_session.stored.get(talk.id, 0) :])
         self._overhear(session, settled)
-        for t, purpose, usage, failures in self._spent:
+        for t, purpose, usage in self._spent:
             day = day_of(t, day_starts=world.settings.day_starts_minutes)
-            count(session, world.id, day, purpose, usage, failures=failures)
+            count(session, world.id, day, purpose, usage)
         if settled > self.settled:
             advance_clock(session, world, settled)
             if world.settings.daily_snapshots and world.at(settled).day > world.day:

@@ -37,7 +37,7 @@ from service.runtime.world_clock import (
 from service.runtime.world_run import WorldDependencies
 from service.runtime.world_session import WorldSession
 from service.store.events import Asked, log_command
-from service.store.idempotency import Once, Replayed, once
+from service.store.idempotency import Once, first_answer, once
 from service.store.tables import WorldRow
 from world.time import WorldTime, iso
 
@@ -128,10 +128,7 @@ class WorldRunner:
         def work(session: Session) -> Tick:
             return once(session, request, partial(order_ticks, session, self._worlds, world_id, ticks))
 
-        try:
-            ordered = await self._database.write(work)
-        except Replayed as known:
-            ordered = Tick(**known.answer)
+        ordered = await first_answer(self._database.write(work), lambda known: Tick(**known))
         self.world(world_id).go()
         return ordered
 

@@ -2,7 +2,7 @@
 written; and whether somebody can be made to do something else now.
 """
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -18,6 +18,7 @@ from service.people.commitment import Commitment
 from service.people.commitments import commitments_by_person
 from service.people.person import STORED_TALK, person_record, read_person, segment_of
 from service.people.worlds import WorldRepository, WorldView
+from service.store.events import log_command
 from service.store.ids import id_at
 from service.store.insert import upsert_rows
 from service.store.phase import ClockPolicy
@@ -36,9 +37,14 @@ from world import simulation
 from world.actions import HOLD, Option
 from world.events import Effect
 from world.life import LifeState, Person, TalkState, node_at
-from world.time import WorldTime, iso
+from world.time import MINUTES_PER_DAY, WorldTime, iso
 
 DecidingBy = Literal["model", "routine", "client"]
+
+WAITS_MINUTES = MINUTES_PER_DAY
+"""How long a character waits for the next word of its client, in world minutes: who sleeps and is met again a day later
+is still there.
+"""
 
 _OTHER = shared_alias(ParticipantRow)
 
@@ -173,6 +179,35 @@ def load(session: Session, worlds: WorldRepository, world_id: str, *, models_mis
     world_session.core.changed_talks.clear()
     world_session.reconcile()
     return world_session
+
+
+def let_go(session: Session, world: WorldView) -> None:
+    """Let characters decide by themselves again whom no client has told anything for too long; the caller commits. A
+    replay looks at the same minute.
+    """
+    for row, until in _in_clients_hands(session, world):
+        if until <= world.now:
+            row.decision = None
+            log_command(session, world.id, world.now, "looked", {})
+    session.flush()
+
+
+def next_letting_go(session: Session, world: WorldView, target: WorldTime) -> WorldTime:
+    """The earliest minute until `target` at which a client that says nothing more loses a character; else `target`."""
+    return min([target, *(until for _, until in _in_clients_hands(session, world) if until > world.now)])
+
+
+def _in_clients_hands(session: Session, world: WorldView) -> Iterator[tuple[PersonRow, WorldTime]]:
+    """The characters that clients control and do not talk with, each with the time until which it stands and waits for
+    the next word once it has done what it was told last.
+    """
+    talking, needs = _held_by_clients(session, world.id), world.setting.catalogue.needs
+    controlled = select(PersonRow).where(PersonRow.world_id == world.id, PersonRow.decision == "client")
+    for row in session.exec(controlled):
+        if row.person_id not in talking and row.life is not None:
+            person = read_person(row.life, needs)
+            idle_since = person.last.start if person.last.action_id == HOLD else person.ready
+            yield row, WorldTime(idle_since + WAITS_MINUTES)
 
 
 def refresh(session: Session, world: WorldView, world_session: WorldSession, *, models_missing: bool) -> bool:

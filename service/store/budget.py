@@ -6,7 +6,7 @@ a row of the database, so it survives a restart, and replicas share it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from service.store.tables import (
     InstallationRow,
     ParticipantRow,
     SpentRow,
+    SpentToday,
     TurnRow,
     UsageRow,
     said_in,
@@ -57,16 +58,6 @@ class Subject(NamedTuple):
 
 
 ALL = Subject("", "all", "")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Spent:
-    """What the model calls of a day have taken. A call that is under way counts with all it may take."""
-
-    day: str
-    calls: int = 0
-    tokens: int = 0
-    money: float = 0.0
 
 
 class LimitLeft(Out):
@@ -135,16 +126,11 @@ class DailyBudget:
             return None
         return self._error(self._exhausted[1], ALL)
 
-    async def spent(self) -> Spent:
-        """What today has cost so far."""
-        day = self.day
-        return await self._database.read(lambda s: _spent(s, ALL, day))
-
     async def left(self) -> BudgetLeft:
         """What today has left."""
         day = self.day
 
-        def work(session: Session) -> dict[Subject, Spent]:
+        def work(session: Session) -> dict[Subject, SpentToday]:
             rows = session.exec(select(SpentRow).where(SpentRow.day == day))
             subjects = [ALL, *(Subject(row.world_id, row.scope, row.name) for row in rows)]
             return {one: _spent(session, one, day) for one in subjects}
@@ -252,12 +238,12 @@ class DailyBudget:
         every = self.limits.items()
         return [(name, one) for name, one in every if one.scope == subject.scope and one.of in (None, subject.name)]
 
-    def _over(self, subject: Subject, spent: Spent, cost: "Costs") -> str | None:
+    def _over(self, subject: Subject, spent: SpentToday, cost: "Costs") -> str | None:
         """Which limit of it that would break."""
         limits = self._limits_of(subject)
         return next((name for name, one in limits if getattr(spent, one.unit) + cost[one.unit] > one.most), None)
 
-    def _low(self, subject: Subject, spent: Spent) -> str | None:
+    def _low(self, subject: Subject, spent: SpentToday) -> str | None:
         """Of which limit of it so much is spent that attention falls."""
         return next((name for name, one in self._limits_of(subject) if _is_low(one, spent)), None)
 
@@ -276,11 +262,10 @@ class DailyBudget:
 Costs = dict[LimitUnit, float]
 
 
-def _spent(session: Session, subject: Subject, day: str) -> Spent:
+def _spent(session: Session, subject: Subject, day: str) -> SpentToday:
+    """What its model calls of the day have taken; one that is under way counts with all it may take."""
     row = session.get(InstallationRow, 1) if subject == ALL else session.get(SpentRow, subject)
-    if row is None or row.day != day:
-        return Spent(day=day)
-    return Spent(day=day, calls=row.calls, tokens=row.tokens, money=row.money)
+    return SpentToday(day=day) if row is None or row.day != day else row
 
 
 def _row(session: Session, subject: Subject) -> InstallationRow | SpentRow | None:
@@ -288,7 +273,7 @@ def _row(session: Session, subject: Subject) -> InstallationRow | SpentRow | Non
     return installation(session) if subject == ALL else session.get(SpentRow, subject)
 
 
-def _left(subject: Subject, limit: Limit, told: Spent) -> ScopedLeft:
+def _left(subject: Subject, limit: Limit, told: SpentToday) -> ScopedLeft:
     spent = getattr(told, limit.unit)
     return ScopedLeft(
         limit=limit.most,
@@ -302,7 +287,7 @@ def _left(subject: Subject, limit: Limit, told: Spent) -> ScopedLeft:
     )
 
 
-def _is_low(limit: Limit, spent: Spent) -> bool:
+def _is_low(limit: Limit, spent: SpentToday) -> bool:
     return limit.soft < 1 and getattr(spent, limit.unit) >= limit.soft * limit.most
 
 

@@ -66,9 +66,11 @@ class SentenceEmotion(BaseModel, frozen=True, extra="forbid"):
 
 
 class TalkStarted(ToParticipants, kind="conversation.started"):
-    """A conversation with a human begins; or in one that runs it changes who finds whose words."""
+    """A conversation with a human begins; or in one that runs somebody sits down or gets up, or it changes who finds
+    whose words.
+    """
 
-    people: tuple[Talker, ...] = Field(description="who takes part, in the order of their seats")
+    people: tuple[Talker, ...] = Field(description="who is there, in the order of their seats")
     turns: int = Field(description="how many turns were said before", examples=[0])
     opened_by: str = Field(description="id of the person who speaks first", examples=["npc_taro"])
     reason: OpenedFor | None = Field(

@@ -18,7 +18,7 @@ from world.life import Because
 Envelope = TypeVar("Envelope", bound=BaseModel)
 
 FailedCall = Literal["decision", "plan"]
-DecidedBy = Literal["model", "plan", "routine", "client", "fallback"]
+DecidedBy = Literal["model", "rehearsal", "plan", "routine", "client", "fallback"]
 Stopped = Literal["budget_exhausted"]
 """Why the service has stopped a clock."""
 
@@ -234,8 +234,8 @@ class Decided(OfActivity):
     node_id: str = Field(description="where it will do it", examples=["quay"])
     target_id: str | None = left_out("whom it will speak to", "npc_taro")
     by: DecidedBy | None = left_out(
-        "who decided: its model, its plan or routine with which it goes on unasked, a client, or the routine as a "
-        "fallback because the model failed",
+        "who decided: its model, the rehearsal in its place, its plan or routine with which it goes on unasked, a "
+        "client, or the routine as a fallback because the model failed",
         "model",
     )
     thought: str | None = left_out("what it thought, empty where no model was asked", "The tide is low.")

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
@@ -90,6 +90,16 @@ def once(session: Session, request: Once | None, work: Callable[[], T]) -> T:
     answer = to_jsonable_python(request.shown(done))
     session.execute(update(IdempotencyRow).filter_by(**mine).values(answer=answer))
     return done
+
+
+async def first_answer(doing: Awaitable[T], read: Callable[[Any], T] = lambda answer: answer) -> T:
+    """What is answered to a request that is being done by `once`; where it was done before, what `read` makes of what
+    is kept of its answer.
+    """
+    try:
+        return await doing
+    except Replayed as known:
+        return read(known.answer)
 
 
 def require_new(session: Session, request: Once | None, *, read_anew: bool = False) -> None:

@@ -59,9 +59,9 @@ class Lease:
             gone = func.split_part(self.holder, "-", 1).not_in(living)
         return or_(self.holder.is_(None), self.holder == holder_id, gone)
 
-    def take(self, session: Session, holder_id: str, *which: ColumnElement[bool], **also: ColumnElement[Any]) -> int:
-        """Take those of the rows that nobody else holds, and set what `also` says; answers how many they are."""
-        rows = self._update(*which, self.is_open_to(session, holder_id)).values(**also)
+    def take(self, session: Session, holder_id: str, *which: ColumnElement[bool]) -> int:
+        """Take those of the rows that nobody else holds; answers how many they are."""
+        rows = self._update(*which, self.is_open_to(session, holder_id))
         held = session.execute(rows.values({self.holder: holder_id}))
         return cast("CursorResult[Any]", held).rowcount
 

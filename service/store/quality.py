@@ -19,15 +19,13 @@ QualityOutcome = Literal["passed", "again", "corrected", "best", "unscored"]
 
 @dataclass(kw_only=True)
 class Tally:
-    """Calls of models as they are made: `failures` of them gave nothing that could be used."""
+    """Calls of models as they are made."""
 
     usage: Usage = field(default_factory=Usage)
-    failures: int = 0
 
-    def add(self, usage: Usage, *, failures: int = 0) -> None:
+    def add(self, usage: Usage) -> None:
         """Count some more."""
         self.usage += usage
-        self.failures += failures
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +34,7 @@ class CheckedAnswer(Generic[T]):
 
     value: T
     row: QualityRow
-    tally: Tally
+    usage: Usage
 
 
 def quality_rows(

@@ -25,7 +25,7 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError, Operati
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlmodel import Session
 
-from service.errors import DatabaseDamaged, DatabaseGone, Misconfigured, system_reason
+from service.errors import DatabaseDamaged, DatabaseGone, Misconfigured, require_extra, system_reason
 from service.locales import Phrase
 from service.settings import Settings
 from service.store.presence import Presence
@@ -223,6 +223,7 @@ def _checked(url: str) -> URL:
     except ArgumentError as exc:
         raise Misconfigured(setting="KATARIBE_DATABASE_URL", reason=Phrase("settings.no_database_url")) from exc
     if parsed.get_backend_name() == "postgresql":
+        require_extra("postgresql", module="psycopg", setting="KATARIBE_DATABASE_URL")
         return parsed.set(drivername="postgresql+psycopg")
     if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:"):
         raise Misconfigured(setting="KATARIBE_DATABASE_URL", reason=Phrase("settings.other_database"))

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Strict
 from sqlalchemy import JSON, BigInteger, Column, ColumnElement, ForeignKeyConstraint, Index, MetaData, inspect, text
 from sqlalchemy.orm import aliased
-from sqlmodel import AutoString, Field, Relationship, SQLModel, col
+from sqlmodel import AutoString, Field, Relationship, SQLModel, col, select
 
 from service.content.profile import Emotion, Importance, PersonKind
 from service.store.client_event_kinds import SuggestedLine
@@ -112,7 +112,9 @@ class _Answered(_Spent):
     """how long the model took, in real milliseconds"""
 
 
-class _SpentToday(SQLModel):
+class SpentToday(SQLModel):
+    """What the model calls of `day` (UTC, 2026-04-01) have taken."""
+
     day: str = ""
     calls: int = 0
     tokens: int = Field(default=0, sa_type=BigInteger)
@@ -120,7 +122,7 @@ class _SpentToday(SQLModel):
 
 
 @Policy(copied=False)
-class InstallationRow(_SpentToday, table=True):
+class InstallationRow(SpentToday, table=True):
     """Which installation of the service this database belongs to, in the only row there is. What it writes elsewhere
     bears `id`; replicas on one database are one installation.
 
@@ -300,7 +302,7 @@ class ConversationRow(_Spent, _OfWorld, table=True):
     """A conversation and where it stands. The row is the workflow: whoever finds it in a phase can go on from there.
 
     `clock_policy` says what world time its turns take (see store/phase.py). `talk_id` is set where it is a talk of the
-    living world. `awaits`: the person whose words a human is to
+    living world, or was until a player sat down. `awaits`: the person whose words a human is to
     find next (None: nobody waits for a human); silence ends it at `silent_at` (machine time) or at the world time
     `silent_at_minute`, 0: never. `attempts`: how often its closing was tried again.
     `chat_idle_minutes` (of the machine) is set where it is a chat client's: so long may its user be silent.
@@ -397,8 +399,8 @@ class ConversationRow(_Spent, _OfWorld, table=True):
 
     @property
     def humans(self) -> list[str]:
-        """Those for whom a human speaks."""
-        return [one.person_id for one in self.participants if one.speaker == Speaker.HUMAN]
+        """Those for whom a human speaks, and who have not left."""
+        return [one.person_id for one in self.participants if one.speaker == Speaker.HUMAN and one.left_turn is None]
 
     @property
     def waits_for_model(self) -> bool:
@@ -465,6 +467,16 @@ class ParticipantRow(_OfWorld, table=True):
 def engaged_in(world_id: str) -> tuple[ColumnElement[bool], ...]:
     """Of participants: those of the world who talk now."""
     return col(ParticipantRow.world_id) == world_id, col(ParticipantRow.engaged).is_(True)
+
+
+def takes_part(person_id: str, seat: int | None = None) -> ColumnElement[bool]:
+    """The condition that the person takes part in a conversation, in that seat (None: in any)."""
+    part = select(ParticipantRow.person_id).where(
+        ParticipantRow.world_id == ConversationRow.world_id,
+        ParticipantRow.conversation_id == ConversationRow.id,
+        ParticipantRow.person_id == person_id,
+    )
+    return (part if seat is None else part.where(ParticipantRow.seat == seat)).exists()
 
 
 @Policy(whose="speaker_id", conversation="conversation_id", turn="turn", known="at")
@@ -1085,7 +1097,7 @@ class QualityRow(_Spent, _OfWorld, table=True):
 
 
 @Policy(copied=False, outlives=True)
-class SpentRow(_SpentToday, _OfWorld, table=True):
+class SpentRow(SpentToday, _OfWorld, table=True):
     """What the model calls of a part of the installation have cost on `day` (as InstallationRow): of the world, the
     conversation, the player or the key (`world_id` is empty then) of that name. Only of those that have a limit.
     """

@@ -23,10 +23,9 @@ class CostOut(Out, of=Usage, shows="calls prompt_tokens completion_tokens"):
     """Model calls and tokens."""
 
 
-def count(session: Session, world_id: str, day: int, role: Purpose, usage: Usage, *, failures: int = 0) -> None:
+def count(session: Session, world_id: str, day: int, role: Purpose, usage: Usage) -> None:
     """Add what a call cost to its row; safe when others add at the same moment."""
-    spent = {name: getattr(usage, name) for name in _SUMS if name != "failures"}
-    added = {"world_id": world_id, "day": day, "role": role, "failures": failures, **spent}
+    added = {"world_id": world_id, "day": day, "role": role, **{name: getattr(usage, name) for name in _SUMS}}
     upsert_rows(session, UsageRow, [added], sums=_SUMS)
 
 

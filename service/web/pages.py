@@ -75,9 +75,9 @@ class Visit:
         return deps
 
     @property
-    def reloads(self) -> ContentReload | None:
-        """What takes changed content files in, where the service does."""
-        reloads: ContentReload | None = self.request.app.state.deps.content_reload
+    def reloads(self) -> ContentReload:
+        """What takes changed content files in."""
+        reloads: ContentReload = self.request.app.state.deps.content_reload
         return reloads
 
     @property
@@ -157,22 +157,21 @@ def picture_address(picture: str) -> str:
 async def world_page(page: Asked) -> Response:
     """The world: clock, map, people, conversations, events."""
     kinds = [payload.kind for payload in PAYLOADS]
-    reloads = page.reloads is not None
     maps = page.deps.worlds.content.checked.maps
     backgrounds = {
         area.id: {**area.background.model_dump(), "file": picture_address(area.background.file)}
         for area in (maps.maps if maps else ())
         if area.background
     }
-    data = {"actions": _actions(page), "kinds": kinds, "reloads": reloads, "backgrounds": backgrounds}
-    return page.render("world.html", data=data)
+    data = {"kinds": kinds, "backgrounds": backgrounds}
+    return page.render("world.html", data=_names(page) | data)
 
 
 @router.get("/view/content-errors")
 async def content_errors(page: Asked) -> list[str]:
     """What is wrong with content files that were changed since: what was read before is in force."""
     language = page.language
-    return [problem.line(language) for problem in page.reloads.problems] if page.reloads else []
+    return [problem.line(language) for problem in page.reloads.problems]
 
 
 @router.get("/docs")
@@ -200,7 +199,8 @@ async def conversation_page(conversation_id: str, page: Asked) -> Response:
     people = await page.deps.database.read(names)
     if people is None:
         return page.missing()
-    return page.render("conversation.html", data={"id": conversation_id}, people=people)
+    data = {"id": conversation_id, "table": page.world.setting.rules.table}
+    return page.render("conversation.html", data=data, people=people)
 
 
 @router.get("/view/scenes/{scene_id}")
@@ -236,7 +236,7 @@ async def person_page(person_id: str, page: Asked, about: str | None = None) -> 
     others = {other_id: other.name for other_id, other in world.cast.everybody.items() if other_id != person_id}
     if person is None or (about is not None and about not in others):
         return page.missing()
-    data = {
+    data = _names(page) | {
         "id": person_id,
         "name": person.name,
         "about": about,
@@ -244,9 +244,13 @@ async def person_page(person_id: str, page: Asked, about: str | None = None) -> 
         "kinds": {other_id: other.kind for other_id, other in world.cast.everybody.items()},
         "places": {facility.id: facility.name for facility in world.map.facilities.values()},
     }
-    place = world.map.label(world.map.npc_nodes[person_id]) if is_npc else ""
+    node_id = world.map.npc_nodes[person_id] if is_npc else ""
+    place = world.map.label(node_id) if is_npc else ""
     template = "npc.html" if is_npc else "memory.html"
-    return page.render(template, data=data, person=person, others=others, place=place)
+    authored = page.deps.worlds.content.checked.names
+    return page.render(
+        template, data=data, person=person, others=others, place=place, node_id=node_id, authored=authored
+    )
 
 
 @router.get("/view/characters/{character_id}/graph")
@@ -256,6 +260,27 @@ async def graph_page(character_id: str, page: Asked) -> Response:
     if character is None:
         return page.missing()
     return page.render("graph.html", data={"id": character_id, "name": character.name}, character=character)
+
+
+@router.get("/view/content")
+async def content_page(page: Asked) -> Response:
+    """The people, places and actions of the content, each to be edited, and the way in for files of other programs."""
+    directory = page.deps.worlds.content.directory
+    is_sample = page.deps.settings.content_dir is None
+    return page.render("content.html", groups=_parts(page), directory=directory, is_sample=is_sample)
+
+
+@router.get("/view/content/{kind}/{part_id}")
+async def part_page(kind: str, part_id: str, page: Asked) -> Response:
+    """A person, a place or an action, to be edited."""
+    groups = _parts(page)
+    if part_id not in groups.get(kind, {}):
+        return page.missing()
+    content = page.deps.worlds.content
+    ids = {**groups, "maps": page.world.map.map_names, "pictures": dict.fromkeys(content.checked.pictures, "")}
+    tongues = {code: sentence(code, "common.own_name") for code in languages()}
+    data = {"kind": kind, "id": part_id, "tongues": tongues}
+    return page.render("part.html", data=data, name=groups[kind][part_id] or part_id, ids=ids)
 
 
 @router.get("/view/static/{name:path}")
@@ -287,8 +312,25 @@ async def plain_page(rest: str, page: Asked) -> Response:
     return page.render(f"{rest}.html") if rest in ("scenes", "quality", "worlds", "work") else page.missing()
 
 
-def _actions(page: Visit) -> dict[str, str]:
-    """What everything that can be done is called, in the page's language."""
-    authored, language = page.deps.worlds.content.cast(page.language).catalogue.actions, page.language
+def _parts(page: Visit) -> dict[str, dict[str, str]]:
+    """What the content has of each kind, by its id: what it is called, in the page's language."""
+    checked, language = page.deps.worlds.content.checked, page.language
+    areas = checked.maps.maps if checked.maps else ()
+    actions = checked.actions if checked.own_actions else None
+    return {
+        "people": {one_id: name.of(language) for one_id, name in checked.names.items()},
+        "facilities": {one.id: one.name.of(language) for area in areas for one in area.facilities},
+        "nodes": {one.id: one.name.of(language) for area in areas for one in area.nodes},
+        "actions": {one.id: one.name.of(language) for one in (actions.actions if actions else ())},
+        "gameActions": {one.id: one.description.of(language) for one in (actions.game_actions if actions else ())},
+    }
+
+
+def _names(page: Visit) -> dict[str, dict[str, str]]:
+    """What everything that can be done, and each need, is called in the page's language."""
+    catalogue, language = page.deps.worlds.content.cast(page.language).catalogue, page.language
     built_in = {action_id: sentence(language, f"decision.actions.{action_id}") for action_id in sorted(BUILT_IN)}
-    return built_in | {action.id: action.name for action in authored}
+    return {
+        "actions": built_in | {action.id: action.name for action in catalogue.actions},
+        "needs": {need.id: need.name or need.id for need in catalogue.needs.all},
+    }

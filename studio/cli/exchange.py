@@ -7,13 +7,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from service.public.files import bundled_content, examine, load_content
+from service.public.files import bundled_content, examine, load_content, write_all
 from studio.cli.options import Options, cli, command, group_of, own_language, say
 from studio.exchange.anima import read_anima
 from studio.exchange.card import MOST_CARD_BYTES, read_card
 from studio.exchange.draft import Report, file_bytes
 from studio.exchange.give import Format, give
-from studio.exchange.place import Wish, ids_in, take_in, take_map_in, write_all
+from studio.exchange.place import Wish, ids_in, take_in, take_map_in
 from studio.exchange.tiled import read_tiled
 from studio.exchange.tinytroupe import read_tinytroupe
 

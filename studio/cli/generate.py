@@ -7,16 +7,17 @@ from typing import Annotated
 import typer
 
 from service.public.files import game_problems
+from service.public.models import Settings
 from service.public.words import Phrase
 from studio.cli.exchange import KindGroup
-from studio.cli.options import COST, MODEL, Options, command, group_of, own_language, say
+from studio.cli.options import MODEL, Options, command, group_of, own_language, say
 from studio.generate.dialogues import kind_of
 from studio.generate.groups import groups_plan
 from studio.generate.making import Order, make_dataset
 from studio.generate.people.making import PeopleJob, people_job
 from studio.generate.people.plan import MOST_PEOPLE
 from studio.generate.sessions.plan import sessions_plan
-from studio.terminal.cost import Prices
+from studio.terminal.cost import money_of
 
 
 class _GenerateGroup(KindGroup):
@@ -32,8 +33,8 @@ people = group_of("people", "cli.help.people")
 _PLANS = {"groups": groups_plan, "sessions": sessions_plan}
 
 
-@command(generate, "groups", "cli.help.generate_groups", "content", *MODEL, *COST)
-@command(generate, "sessions", "cli.help.generate_sessions", "content", *MODEL, *COST)
+@command(generate, "groups", "cli.help.generate_groups", "content", *MODEL, "plain")
+@command(generate, "sessions", "cli.help.generate_sessions", "content", *MODEL, "plain")
 def generate_dialogues(
     options: Options,
     ctx: typer.Context,
@@ -44,12 +45,12 @@ def generate_dialogues(
 ) -> None:
     """Make dialogues in bulk."""
     settings = options.settings(quiet=True)
-    order = Order(file=output, licence=licence, prices=options.prices, plain=options.plain, language=own_language())
+    order = Order(file=output, licence=licence, plain=options.plain, language=own_language())
     if not make_dataset(settings, _PLANS[ctx.info_name or ""](file, settings, seed), order):
         raise typer.Exit(130)
 
 
-@command(people, "make", "cli.help.people_make", "language", *MODEL, *COST)
+@command(people, "make", "cli.help.people_make", "language", *MODEL, "plain")
 def people_make(
     options: Options,
     wish: Annotated[str, typer.Argument(help=say("cli.help.wish"))] = "",
@@ -64,9 +65,9 @@ def people_make(
     settings = options.settings(needs_model=True, quiet=True, content_dir=world)
     settings = settings.changed(content_dir=settings.content_dir or Path())
     job = people_job(settings, wish=wish, demography=demography, count=count, seed=seed)
-    _announce(job, options.prices, rehearsed=settings.llm.provider == "rehearsal")
+    _announce(job, settings)
     job.files.open()
-    order = Order(file=job.files.answers, prices=options.prices, plain=options.plain, language=own_language())
+    order = Order(file=job.files.answers, plain=options.plain, language=own_language())
     if not make_dataset(settings, job, order):
         raise typer.Exit(130)
     problems = game_problems(job.content.directory)
@@ -76,18 +77,18 @@ def people_make(
     raise typer.Exit(0 if job.made and not problems else 1)
 
 
-def _announce(job: PeopleJob, prices: Prices | None, *, rehearsed: bool) -> None:
+def _announce(job: PeopleJob, settings: Settings) -> None:
     """Say what is about to be made, and what it costs; where somebody sits at the terminal, ask whether to go on."""
     plan = {"count": job.count, "language": job.language, "there": job.made, "world": job.content.directory}
     typer.echo(say("people_make.plan", **plan, answers=job.files.answers_kept()))
-    if rehearsed:
+    if settings.llm.provider == "rehearsal":
         typer.echo(say("people_make.rehearsal"))
         if not job.reads_wish:
             typer.echo(say("people_make.wish_unread", language=job.language))
         return
-    spent = job.forecast()
+    spent = job.forecast(settings)
     tokens = spent["prompt_tokens"] + spent["completion_tokens"]
-    money = Phrase("people_make.money", money=prices.of(spent)) if prices else ""
+    money = Phrase("people_make.money", money=told) if (told := money_of(spent)) else ""
     typer.echo(say("people_make.forecast", calls=f"{spent['calls']:,}", tokens=f"{tokens:,}", money=money))
     if spent["calls"] and sys.stdin.isatty() and sys.stdout.isatty():
         typer.confirm(say("people_make.go_on"), default=True, abort=True)

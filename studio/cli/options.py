@@ -17,7 +17,6 @@ from typer.core import TyperGroup
 from service.public.models import CassetteMode, LocalServer, Settings, find_local_servers, read_settings, write_logs
 from service.public.upkeep import MAIN_WORLD, world_name
 from service.public.words import Language, Listed, language_named, languages, sentence
-from studio.terminal.cost import Prices
 
 
 def own_language() -> Language:
@@ -57,7 +56,6 @@ def kataribe(
 GAME = ("content", "data")
 WORLD = ("world", *GAME)
 MODEL = ("rehearsal", "cassette", "cassette_mode")
-COST = ("plain", "price_in", "price_out")
 
 
 def _language(text: str | None) -> Language | None:
@@ -84,8 +82,6 @@ class Options:
     cassette: Annotated[Path | None, typer.Option(help=say("cli.help.cassette"))] = None
     cassette_mode: Annotated[CassetteMode | None, typer.Option(help=say("cli.help.cassette_mode"))] = None
     plain: Annotated[bool, typer.Option("--plain", help=say("cli.help.plain"))] = False
-    price_in: Annotated[float | None, typer.Option(min=0, help=say("cli.help.price_in"))] = None
-    price_out: Annotated[float | None, typer.Option(min=0, help=say("cli.help.price_out"))] = None
     output: Annotated[Path | None, typer.Option("--output", "-o", help=say("cli.help.output"))] = None
 
     @property
@@ -102,13 +98,6 @@ class Options:
     def world_id(self) -> str:
         """The world's id. Raises: BadWorldName."""
         return world_name(self.world)
-
-    @property
-    def prices(self) -> Prices | None:
-        """What tokens cost; None: the user named no price."""
-        if self.price_in is None and self.price_out is None:
-            return None
-        return Prices(prompt=self.price_in or 0, completion=self.price_out or 0)
 
     def settings(self, *, quiet: bool = False, needs_model: bool = False, **more: Any) -> Settings:
         """The environment's settings with what the command line says on top; `more` are settings of the command's own.

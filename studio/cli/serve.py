@@ -17,6 +17,7 @@ from service.public.models import Settings, write_logs
 from service.public.upkeep import MAIN_WORLD
 from service.public.words import languages, sentence
 from studio.cli.options import GAME, Options, cli, command, offers, own_language, say
+from studio.exchange.incoming import incoming
 from studio.terminal.demo import run_demo
 
 
@@ -31,7 +32,7 @@ def serve(
     settings = options.settings(host=host, port=port)
     if settings.content_dir is None and settings.world.language is None:  # the sample village is written in all
         settings = settings.changed(world={"language": own_language()})
-    app = create_app(settings, reload_content=reload_content)
+    app = create_app(settings, reload_content=reload_content, importer=incoming)
     if app.state.models_missing and not options.rehearsal:
         _say_no_model(settings)
     asyncio.run(_serve(app, settings, options.language))

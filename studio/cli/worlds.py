@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from service.public.files import bundled_content, load_content
-from service.public.models import ScoredRole
 from service.public.upkeep import (
     back_up,
     export_into,
@@ -22,12 +21,12 @@ from service.public.upkeep import (
 from service.public.words import Phrase
 from service.replay import replay
 from studio.cli.exchange import imports
-from studio.cli.options import COST, MODEL, WORLD, Options, cli, command, offers, say
-from studio.terminal.ask import run_ask, show_quality
+from studio.cli.options import MODEL, WORLD, Options, cli, command, offers, say
+from studio.terminal.ask import run_ask
 from studio.terminal.watch import WatchedRun, run_world
 
 
-@command(cli, "run", "cli.help.run", "world", "content", "language", *MODEL, *COST)
+@command(cli, "run", "cli.help.run", "world", "content", "language", *MODEL, "plain")
 def run(
     options: Options,
     days: Annotated[int, typer.Option(min=1, max=365, help=say("cli.help.days"))] = 2,
@@ -45,7 +44,6 @@ def run(
         world_id=options.world_id,
         language=options.reader,
         plain=options.plain,
-        prices=options.prices,
         keeps="data_dir" in settings.model_fields_set,
     )
     if not run_world(settings, wanted, offers(settings)):
@@ -84,18 +82,6 @@ def _span(text: str) -> dict[str, float]:
         return {"min": float(least), "max": float(most)}
     except ValueError as exc:
         raise typer.BadParameter(say("cli.no_span", text=text), param_hint="--number") from exc
-
-
-@command(cli, "quality", "cli.help.quality", *WORLD, "language")
-def quality(
-    options: Options,
-    worst: Annotated[int, typer.Option(min=0, max=1000, help=say("cli.help.quality_worst"))] = 10,
-    role: Annotated[ScoredRole | None, typer.Option(help=say("cli.help.quality_role"))] = None,
-    as_json: Annotated[bool, typer.Option("--json", help=say("cli.help.quality_json"))] = False,
-) -> None:
-    """Tell how good what was said and decided was found to be."""
-    shown = show_quality(options.settings(), options.world_id, options.reader, worst=worst, role=role, as_json=as_json)
-    asyncio.run(shown)
 
 
 @command(cli, "export", "cli.help.export", *WORLD, "output")

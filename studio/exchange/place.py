@@ -4,7 +4,6 @@ written, all of it or nothing.
 
 import json
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,25 +11,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
-import yaml
-
-from service.public.errors import system_reason
 from service.public.files import (
     CHARACTERS,
     FRAGMENTS,
     LORE,
     MAPS_FILE,
     NPCS,
-    SCENES,
-    CharacterFile,
     CheckedContent,
-    ContentModel,
-    ContentUnwritable,
-    FragmentFile,
-    LoreFile,
     MapsFile,
-    NpcFile,
-    Scene,
+    as_yaml,
     check_connectivity,
     check_maps,
     check_posts,
@@ -38,21 +27,14 @@ from service.public.files import (
     entries,
     examine,
     is_slug,
+    newly_wrong,
     problem,
     quote,
     read_values,
+    write_all,
 )
 from studio.exchange.draft import Draft, ImportRefused, id_of, parsed
 from studio.exchange.tiled import TiledMap
-
-_FORMS: Mapping[str, type[ContentModel]] = {
-    CHARACTERS: CharacterFile,
-    NPCS: NpcFile,
-    FRAGMENTS: FragmentFile,
-    LORE: LoreFile,
-    SCENES: Scene,
-}
-"""By the folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,13 +53,29 @@ def take_in(
     *,
     replace_it: bool = False,
 ) -> list[Path]:
-    """Write the people with what they know, or the fragments, the texts of `beside` and the `scenes`, by their names;
-    answers the files. `replace_it`: also in place of what is there. Whoever has a post on the map is an NPC, everybody
-    else a character.
+    """Write what `planned` gives; answers the files.
+
+    Raises:
+        ImportRefused: as `planned`.
+        ContentUnwritable: a file cannot be written.
+    """
+    return write_all(directory, planned(directory, people, beside, scenes, replace_it=replace_it))
+
+
+def planned(
+    directory: Path,
+    people: Sequence[tuple[Draft, Wish]],
+    beside: Mapping[str, str] = MappingProxyType({}),
+    scenes: Mapping[str, dict[str, Any]] = MappingProxyType({}),
+    *,
+    replace_it: bool = False,
+) -> dict[str, str | None]:
+    """The files that the people with what they know, or the fragments, become, with the texts of `beside` and the
+    `scenes`, by their names (None: there is to be none). `replace_it`: also in place of what is there. Whoever has a
+    post on the map is an NPC, everybody else a character.
 
     Raises:
         ImportRefused: some are there already, or would be wrong in this world; or the content cannot be read.
-        ContentUnwritable: a file cannot be written.
     """
     before = examine(directory)
     if before.maps is None:
@@ -93,8 +91,9 @@ def take_in(
     there = [name for name in written if os.path.lexists(directory / name)]
     if there and not replace_it:
         raise ImportRefused([problem(name, (), "exchange.is_there") for name in there])
-    refuse_wrong(before, files)
-    return write_all(directory, written)
+    if wrong := newly_wrong(directory, texts):
+        raise ImportRefused(wrong)
+    return written
 
 
 def _files(before: CheckedContent, draft: Draft, wish: Wish) -> dict[str, dict[str, Any] | None]:
@@ -115,56 +114,6 @@ def _files(before: CheckedContent, draft: Draft, wish: Wish) -> dict[str, dict[s
         **person,
         f"{LORE}/{person_id}.yaml": _lore(person_id, draft) if draft.lore else None,
     }
-
-
-class _Plain(yaml.SafeDumper):
-    """Writes no references (``&id001``)."""
-
-    def ignore_aliases(self, data: object) -> bool:
-        return True
-
-
-def as_yaml(values: Mapping[str, Any]) -> str:
-    """As an author would write it."""
-    return yaml.dump(dict(values), Dumper=_Plain, allow_unicode=True, sort_keys=False, width=110)
-
-
-def write_all(directory: Path, files: Mapping[str, str | None]) -> list[Path]:
-    """Write the texts in place of what was there (None: nothing is to be there), all or none of them.
-
-    Raises:
-        ContentUnwritable.
-    """
-    made = [folder for folder in {directory / Path(name).parent for name in files} if not folder.exists()]
-    moved: list[tuple[Path, Path]] = []
-    try:
-        with tempfile.TemporaryDirectory(dir=directory, prefix=".kataribe-import-") as aside:
-            new, old = Path(aside, "new"), Path(aside, "old")
-            for name, text in files.items():
-                for root in (new, old):
-                    (root / name).parent.mkdir(parents=True, exist_ok=True)
-                if text is not None:
-                    (new / name).write_text(text, encoding="utf-8")
-            for folder in made:
-                folder.mkdir(exist_ok=True)
-            try:
-                for name, text in files.items():
-                    if os.path.lexists(directory / name):
-                        os.replace(directory / name, old / name)
-                        moved.append((old / name, directory / name))
-                    if text is not None:
-                        os.replace(new / name, directory / name)
-                        moved.append((directory / name, new / name))
-            except BaseException:  # also when it is stopped by hand
-                for now, then in reversed(moved):
-                    os.replace(now, then)
-                raise
-    except OSError as exc:
-        for folder in made:
-            if folder.is_dir():
-                folder.rmdir()
-        raise ContentUnwritable(directory=str(directory), reason=system_reason(exc)) from exc
-    return [directory / name for name, text in files.items() if text is not None]
 
 
 def ids_in(content: CheckedContent) -> dict[str, str]:
@@ -190,34 +139,22 @@ def _lore(person_id: str, draft: Draft) -> dict[str, Any]:
     }
 
 
-def refuse_wrong(before: CheckedContent, files: Mapping[str, Any]) -> None:
-    """Check the values of these files with all that is there (None: no such file).
+def take_map_in(directory: Path, tiled: TiledMap, *, replace_it: bool = False) -> list[Path]:
+    """Write maps.json as `planned_map` gives it; answers the file.
 
     Raises:
-        ImportRefused: something would be wrong that was not before.
+        ImportRefused: as `planned_map`.
+        ContentUnwritable: the file cannot be written.
     """
-    parts: dict[str, dict[str, Any]] = {folder: dict(getattr(before, folder)) for folder in _FORMS}
-    for file, values in files.items():
-        folder = file.partition("/")[0]
-        if folder in parts and values is None:
-            parts[folder].pop(file, None)
-        elif folder in parts:
-            parts[folder][file] = parsed(_FORMS[folder], file, values)
-    maps = parsed(MapsFile, MAPS_FILE, files[MAPS_FILE]) if MAPS_FILE in files else before.maps
-    after = replace(before, maps=maps, **cast("dict[str, Any]", parts))
-    old = {one.line("en") for one in cross_checked(before)}
-    wrong = [one for one in cross_checked(after) if one.line("en") not in old]
-    if wrong:
-        raise ImportRefused(wrong)
+    return write_all(directory, planned_map(directory, tiled, replace_it=replace_it))
 
 
-def take_map_in(directory: Path, tiled: TiledMap, *, replace_it: bool = False) -> list[Path]:
-    """Write the map into maps.json: beside the others there, or in place of the one with its id. What the rest of the
-    content has against it, an NPC without a post for one, is put into its report.
+def planned_map(directory: Path, tiled: TiledMap, *, replace_it: bool = False) -> dict[str, str | None]:
+    """maps.json with the map: beside the others there, or in place of the one with its id. What the rest of the content
+    has against it, an NPC without a post for one, is put into its report.
 
     Raises:
         ImportRefused: it is there already, or is wrong in itself; or maps.json cannot be read.
-        ContentUnwritable: the file cannot be written.
     """
     before, values = examine(directory), dict(tiled.head)
     if os.path.lexists(directory / MAPS_FILE):
@@ -236,7 +173,7 @@ def take_map_in(directory: Path, tiled: TiledMap, *, replace_it: bool = False) -
     if wrong:
         raise ImportRefused(wrong)
     tiled.report += cross_checked(replace(before, maps=maps))
-    return write_all(directory, {MAPS_FILE: maps_text(values)})
+    return {MAPS_FILE: maps_text(values)}
 
 
 def _join(tiled: TiledMap, others: Sequence[Mapping[str, Any]]) -> None:

@@ -22,7 +22,7 @@ from service.public.files import ContentRefused
 from service.public.models import Settings
 from service.public.words import Language, Listed, Phrase, sentence
 from studio.generate.near import Distinct
-from studio.terminal.cost import Prices, Spent, counted, total
+from studio.terminal.cost import Spent, counted, money_of, total
 
 
 class PlanRefused(ContentRefused):
@@ -249,7 +249,6 @@ def card_of(
     counts: Callable[[Line], Mapping[str, int]],
     *,
     settings: Settings,
-    prices: Prices | None,
 ) -> Card:
     """The card, from what the two files hold: it is the same whether the run was stopped on the way or not."""
     every, in_vain = Sum(), Sum()
@@ -276,7 +275,7 @@ def card_of(
         "spent": {purpose: counted(spent) for purpose, spent in sorted(every.spent.items())},
         "total": counted(whole),
         "total_dropped": counted(total(in_vain.spent)),
-        "money": None if prices is None else prices.of(whole),
+        "money": money_of(whole) or None,
         "settings": {  # those that decide what is said and kept
             "temperature": settings.llm.temperature,
             "max_turns": settings.max_turns,

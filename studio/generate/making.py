@@ -43,7 +43,7 @@ from service.public.models import (
 )
 from service.public.words import Language, Phrase, languages, sentence
 from studio.generate.dataset import Dataset, Dropped, GenerationStopped, Line, card_of, write_card
-from studio.terminal.cost import COUNTED, Prices, Spent, counted
+from studio.terminal.cost import Spent, counted, money_of, spent_on
 from studio.terminal.show import Show, Status, shown
 
 SpentOn = dict[str, Spent]
@@ -73,10 +73,9 @@ class Meter:
         finally:
             _ITEM.reset(before)
 
-    def count(self, purpose: str, usage: Usage, *, failures: int = 0) -> None:
+    def count(self, purpose: str, usage: Usage) -> None:
         """A call was made for the item at hand."""
-        spent = Counter({name: int(getattr(usage, name)) for name in COUNTED if name != "failures"})
-        spent["failures"] = failures
+        spent = spent_on(usage)
         self.total += spent
         _ITEM.get()[purpose] += spent
 
@@ -91,7 +90,7 @@ class _Metered(ModelWrapper):
         try:
             answer = await self._inner.complete(prompt, on_text)
         except ModelError as error:
-            self._meter.count(prompt.name, error.usage, failures=1)
+            self._meter.count(prompt.name, error.usage.failed)
             raise
         self._meter.count(prompt.name, answer.usage)
         return answer
@@ -110,13 +109,12 @@ class Progress:
         show: Show,
         language: Language,
         meter: Meter,
-        prices: Prices | None,
         *,
         done: int,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`done`: so many items were made by runs before."""
-        self._show, self._language, self._meter, self._prices = show, language, meter, prices
+        self._show, self._language, self._meter = show, language, meter
         self._count = self._done = self._before = done
         self._clock = clock
         self._begun = self._told = clock()
@@ -163,7 +161,7 @@ class Progress:
             tokens=f"{spent['prompt_tokens'] + spent['completion_tokens']:,}",
             left=Phrase("generate.unknown") if left is None else clock_of(left),
         )
-        money = "" if self._prices is None else self._prices.of(spent)
+        money = money_of(spent)
         return line + (sentence(self._language, "run.money", money=money) if money else "")
 
 
@@ -251,7 +249,7 @@ class DatasetPlan(Job):
     def finish(self, dataset: Dataset, settings: Settings, order: "Order") -> Iterator[str]:
         """Drop near duplicates, and write the card."""
         dataset.settle(self.text_of)
-        card = card_of(dataset, self.kind, self.count, self.counts, settings=settings, prices=order.prices)
+        card = card_of(dataset, self.kind, self.count, self.counts, settings=settings)
         card |= {"language": self.language, "licence": order.licence, "made_from": self.made_from}
         yield from write_card(order.file, card, order.language)
 
@@ -262,7 +260,6 @@ class Order:
 
     file: Path
     licence: str | None = None
-    prices: Prices | None = None
     plain: bool = False
     language: Language
 
@@ -312,7 +309,7 @@ class _Making:
     def __init__(self, settings: Settings, job: Job, order: Order, dataset: Dataset, show: Show) -> None:
         self._settings, self._job, self._dataset = settings, job, dataset
         self._meter, self._over = Meter(), list[str]()
-        self.progress = Progress(show, order.language, self._meter, order.prices, done=len(dataset))
+        self.progress = Progress(show, order.language, self._meter, done=len(dataset))
 
     async def run(self, models: Models | None) -> None:
         """Make what is to be made, so many items at once as models may be asked."""

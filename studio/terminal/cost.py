@@ -1,40 +1,31 @@
-"""Owns what a run costs: calls and tokens by role, and the money where prices are given."""
+"""Owns what a run costs: calls, tokens, and money by the prices of the settings (`KATARIBE_LLM__PRICES`)."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 Spent = Counter[str]
-"""How often each of `COUNTED` was counted. `failures` are calls that gave no answer to use; `estimated` are days of
+"""How much of each of `COUNTED` was spent. `failures` are calls that gave no answer to use; `estimated` are days of
 which some tokens were.
 """
 
-COUNTED = ("calls", "failures", "prompt_tokens", "completion_tokens", "estimated")
+COUNTED = ("calls", "failures", "prompt_tokens", "completion_tokens", "money", "estimated")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Prices:
-    """Money for a million tokens, in whatever currency the user pays."""
-
-    prompt: float
-    completion: float
-
-    def of(self, spent: Spent) -> str:
-        """The money, as text."""
-        money = (spent["prompt_tokens"] * self.prompt + spent["completion_tokens"] * self.completion) / 1_000_000
-        return f"{money:.4f}" if money < 1 else f"{money:.2f}"
+def spent_on(usage: Any) -> Spent:
+    """What a `Usage` says, or a row of a world's usage."""
+    return Counter({name: getattr(usage, name) for name in COUNTED})
 
 
 def spent_by_role(usage: Iterable[Any]) -> dict[str, Spent]:
     """The sums of a world's rows of usage (`World.usage`)."""
     spent: defaultdict[str, Spent] = defaultdict(Counter)
     for row in usage:
-        spent[row.role].update({name: int(getattr(row, name)) for name in COUNTED})
+        spent[row.role] += spent_on(row)
     return spent
 
 
-def counted(spent: Spent) -> dict[str, int]:
+def counted(spent: Spent) -> dict[str, float]:
     """As it is written down."""
     return {name: spent[name] for name in COUNTED}
 
@@ -42,3 +33,9 @@ def counted(spent: Spent) -> dict[str, int]:
 def total(spent: Mapping[str, Spent]) -> Spent:
     """Of all roles."""
     return sum(spent.values(), Spent())
+
+
+def money_of(spent: Spent) -> str:
+    """The money, as text; "" where nothing that was asked has a price."""
+    money = spent["money"]
+    return f"{money:.4f}" if 0 < money < 1 else f"{money:.2f}" if money else ""

@@ -43,7 +43,7 @@ from service.public.words import (
     parse_time,
     room,
 )
-from studio.terminal.cost import Prices, Spent, total
+from studio.terminal.cost import Spent, money_of, total
 from studio.terminal.show import one_line
 
 
@@ -239,7 +239,6 @@ class RunResult:
     deciding: Collection[str]
     needs: Mapping[str, Mapping[str, float]]
     spent: Mapping[str, Spent]
-    prices: Prices | None
     seconds: float
 
     @property
@@ -275,8 +274,8 @@ def cost(result: RunResult) -> Iterator[str]:
             yield _role(world, Phrase(f"run.roles.{role}"), spent, shares)
     if all_of_it["estimated"]:
         yield world.say("run.estimated")
-    if result.prices is not None:
-        yield world.say("run.paid", money=result.prices.of(all_of_it))
+    if money := money_of(all_of_it):
+        yield world.say("run.paid", money=money)
     yield world.say(
         "run.seconds", seconds=f"{result.seconds:.1f}", days=Phrase("counts.days", count=f"{result.days:g}")
     )

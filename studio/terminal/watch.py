@@ -13,7 +13,7 @@ from service.public.events import ConversationEnded, Moment
 from service.public.models import REHEARSAL, LocalServer, Settings
 from service.public.upkeep import MAIN_WORLD
 from service.public.words import MINUTES_PER_DAY, Language, Listed, Phrase, WorldTime, clock_label, sentence
-from studio.terminal.cost import Prices, Spent, spent_by_role, total
+from studio.terminal.cost import Spent, money_of, spent_by_role, total
 from studio.terminal.feed import Feed, Ledger, RunResult, summary
 from studio.terminal.show import Show, Status, one_line, shown
 
@@ -32,7 +32,6 @@ class WatchedRun:
     world_id: str
     language: Language
     plain: bool = False
-    prices: Prices | None = None
     keeps: bool = False
     """The data directory is the user's, and stays."""
 
@@ -109,7 +108,6 @@ class _Watch:
             deciding=deciding,
             needs=await world.needs(),
             spent=await self._spent(),
-            prices=self._run.prices,
             seconds=time.monotonic() - begun,
         )
 
@@ -143,8 +141,8 @@ class _Watch:
             calls=f"{spent['calls']:,}",
             tokens=f"{spent['prompt_tokens'] + spent['completion_tokens']:,}",
         )
-        if self._run.prices is not None:
-            line += self._view.say("run.money", money=self._run.prices.of(spent))
+        if money := money_of(spent):
+            line += self._view.say("run.money", money=money)
         return Status(line=line, done=min(1.0, max(0.0, done)), speaking=tuple(self._speaking.values()))
 
     async def _spent(self) -> dict[str, Spent]:

@@ -29,7 +29,15 @@ OF_NOBODY = {"GET /world", "GET /world/map", "GET /world/people", "GET /v1/model
     "GET /readyz"
 }
 """What a key for one player may ask that names no player: whatever is added here tells every player."""
-PAGES = ("/", "/view/characters/sora", "/view/npcs/baker", "/view/surveys", "/view/scenes", "/view/quality")
+PAGES = (
+    "/",
+    "/view/characters/sora",
+    "/view/npcs/baker",
+    "/view/surveys",
+    "/view/scenes",
+    "/view/quality",
+    "/view/content",
+)
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +109,8 @@ def test_every_operation_asks_for_its_scope(app: FastAPI, client: TestClient, op
 def test_a_key_for_one_world_opens_no_other(app: FastAPI, client: TestClient, operations: dict[str, str]) -> None:
     secret = given(app, "of-a-world", Scope.ADMIN, world_id="mine")
     several = {"GET /worlds", "GET /world/compare", "POST /world/branch", "GET /usage/budget", "GET /work"}
-    several |= {"POST /work/{kind}/{job_key}"}
+    several |= {"POST /work/{kind}/{job_key}", "POST /content/import"}
+    several |= {"GET /content/{kind}/{part_id}", "PUT /content/{kind}/{part_id}"}
     for operation in operations.keys() - NEEDS_NONE - {"GET /readyz"}:
         for headers in (bearer(secret, "other"), {"Authorization": f"Bearer {secret}"}):
             assert refused(answer(client, operation, headers)), operation

@@ -3,6 +3,7 @@ openapi.json, so that a new one without a request here fails.
 """
 
 import time
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,9 +23,12 @@ from service.llm.choose import ROLES, Models
 from service.offline.model import OfflineModel
 from service.store.session import Database
 from service.store.tables import JobRow
+from studio.exchange.incoming import incoming
 from tests.api.play import Answered, settings_for
 from tests.content.village import Village
 from tests.runtime.promised import appointment, place_promises
+from tests.studio.exchange.cards import as_json
+from tests.studio.exchange.cards import card as card_of
 from world.time import WorldTime, parse_time
 
 WRITES = ("post", "put", "patch", "delete")
@@ -75,7 +79,7 @@ def app(tmp_path: Path, model: Generous) -> FastAPI:
     for name, home in (("umi", "door"), ("rin", "yard")):
         village.people[f"characters/{name}.yaml"] = {**village.sora, "id": name, "name": name.title(), "home": home}
     settings = settings_for(tmp_path, village.write(tmp_path / "content"))
-    return create_app(settings, models=Models(dict.fromkeys(ROLES, model)))
+    return create_app(settings, models=Models(dict.fromkeys(ROLES, model)), importer=incoming)
 
 
 @pytest.fixture
@@ -107,11 +111,11 @@ class Twice:
             before, now = now, database.read_now(read)
         return now
 
-    def __call__(self, operation: str, path: str, body: Any = None, **params: Any) -> Any:
+    def __call__(self, operation: str, path: str, body: Any = None, etag: str = "", **params: Any) -> Any:
         """What the second one is answered."""
         method = operation.partition(" ")[0]
         self.done.add(operation)
-        headers = {KEY: uuid4().hex}
+        headers = {KEY: uuid4().hex, **({"If-Match": etag} if etag else {})}
 
         def send(body: Any = body) -> Answered:
             return self.client.request(method, path, json=body, params=params, headers=headers)
@@ -165,6 +169,7 @@ def test_every_operation_that_writes_is_done_once_however_often_it_is_sent(
     assert twice("post /work/{kind}/{job_key}", "/work/snapshot/day", {"do": "cancel"})["state"] == "cancelled"
     _scenes(twice)
     _memories(twice)
+    _content(twice)
     twice("post /world/branch", "/world/branch", {"to_world": "what-if"})
     twice("post /world/restore", "/world/restore", {"name": "morning"})
     twice("delete /world/snapshots/{name}", "/world/snapshots/morning")
@@ -194,6 +199,8 @@ def _talks(twice: Twice) -> None:
     uttered = [one["data"]["utterance_id"] for one in updates if one["kind"] == "utterance.completed"][-1]
     twice(f"post {of}/playback", f"{talk}/playback", {"utterance_id": uttered})
     twice(f"post {of}/interrupt", f"{talk}/interrupt", {"utterance_id": uttered, "heard_chars": 5})
+    assert len(twice(f"post {of}/join", f"{talk}/join", {"person_id": "umi"})["people"]) == 3
+    assert len(twice(f"post {of}/leave", f"{talk}/leave", {"person_id": "umi"})["people"]) == 2
     twice(f"post {of}/take-over", f"{talk}/take-over", {"person_id": "baker"})
     twice(f"post {of}/hand-back", f"{talk}/hand-back", {"person_id": "baker"})
     ended = twice(f"post {of}/end", f"{talk}/end", wait=True)
@@ -220,6 +227,16 @@ def _scenes(twice: Twice) -> None:
     twice("post /surveys", "/surveys", {"question": "Is it late?", "choices": ["yes", "no"], "remember": True})
     twice("post /people/{person_id}/summary", "/people/sora/summary", {"question": "What burns?"})
     twice("post /people/{person_id}/write", "/people/sora/write", {"kind": "bark"})
+
+
+def _content(twice: Twice) -> None:
+    part = twice.client.get("/content/people/umi").json()
+    values = {**part["values"], "lines": ["Once."]}
+    twice("put /content/{kind}/{part_id}", "/content/people/umi", {"values": values}, etag=part["etag"])
+    card = {"files": {"ione.json": b64encode(as_json(card_of())).decode()}}
+    twice("post /content/import", "/content/import", card)
+    preview = twice.client.post("/content/import", json=card).json()
+    assert twice("post /content/import", "/content/import", card, etag=preview["etag"])["written"]
 
 
 def _memories(twice: Twice) -> None:

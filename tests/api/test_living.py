@@ -331,7 +331,7 @@ def test_living_people_talk_by_themselves_and_say_so(tmp_path: Path, millbrook: 
         assert all(one["living"] and one["phase"] in ("closed", "running") for one in talks)
         assert {row["role"] for row in client.get("/usage").json()} == {"character", "npc", "closing", "decision"}
         decided = client.get("/world/events", params={"kind": "decided", "limit": 1000}).json()["items"]
-        assert [event for event in decided if event["data"]["by"] == "model" and event["data"]["thought"]]
+        assert [event for event in decided if event["data"]["by"] == "rehearsal" and event["data"]["thought"]]
         last = next(event for event in reversed(decided) if event["person_id"] == "sora")
         assert client.get("/characters/sora").json()["thought"] == last["data"]["thought"]
         assert client.delete("/world").status_code == 204

@@ -93,6 +93,10 @@ def test_after_a_talk_everything_promised_is_there(client: TestClient, script: S
         **dict.fromkeys(("partner_id", "npc_id"), "baker"),
         **dict.fromkeys(("partner_name", "npc_name"), "Hanna"),
     }
+    address, japanese = "/characters/sora/memory?about=baker", {"Accept-Language": "ja"}
+    in_japanese = client.get(address, headers=japanese).json()
+    assert in_japanese["last_meeting"]["ago"] == "1時間前"
+    assert in_japanese["relation"]["stance"].startswith("Hanna")
     facts = {fact["text"]: fact for fact in told["facts"]}
     assert set(facts) == {SISTER_TOLD, RYE_TOLD}
     sister = facts[SISTER_TOLD]

@@ -3,6 +3,7 @@
 TypeScript comes with `npm ci --prefix tests/clients`.
 """
 
+import re
 import shutil
 import subprocess
 import threading
@@ -17,7 +18,8 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from service.settings import LlmSettings
+from service.settings import LlmSettings, WorldSettings
+from tests.api.test_tables import talk_that_goes_on
 from tests.clients import web_types
 from tests.servers import NO_AUTHORITIES, missing
 from tests.web.test_accessible import AXE, LOOKS, found
@@ -104,9 +106,12 @@ def test_a_player_walks_talks_and_interrupts(chromium_browser: Browser, game: st
         expect(page.locator("#here")).to_have_text(first)
         assert not is_wider_than_the_screen(page)
 
-        page.locator("#near button").first.focus()
+        partner = page.locator("#near button").first
+        partner.focus()
+        name = partner.inner_text().removeprefix("Talk with ").removesuffix(" (Enter)")
         page.keyboard.press("Enter")
         expect(page.locator("#say input")).to_be_focused()
+        expect(page.locator("#table")).to_have_text(f"You talk with {name}")
         page.keyboard.type("Good morning. What is new?")
         page.keyboard.press("Enter")
         expect(page.locator("#choices button")).not_to_have_count(0)
@@ -139,6 +144,7 @@ def test_a_player_walks_talks_and_interrupts(chromium_browser: Browser, game: st
         expect(page.locator("#said span")).to_have_text(said)
         page.keyboard.press("Escape")
         expect(page.locator("#said")).to_contain_text("will remember it")
+        expect(page.locator("#table")).to_be_empty()
         expect(page.locator("#near")).to_be_visible()
 
         with httpx.Client(base_url=service, trust_env=False, verify=NO_AUTHORITIES) as client:
@@ -146,3 +152,30 @@ def test_a_player_walks_talks_and_interrupts(chromium_browser: Browser, game: st
             client.post("/conversations/start", json=player).raise_for_status()
         expect(page.locator("#say")).to_be_visible()
         expect(page.locator("#said li")).to_have_count(0)
+
+
+def test_a_player_sits_down_whispers_to_one_and_gets_up(chromium_browser: Browser, game: str, tmp_path: Path) -> None:
+    world = WorldSettings(language="en", decision="model", openings_per_day=0)
+    settings = playing(tmp_path, "en").model_copy(update={"cors_origins": [game], "world": world})
+    with serving(settings) as service, looking(chromium_browser, width=390) as page:
+        with httpx.Client(base_url=service, timeout=60, trust_env=False, verify=NO_AUTHORITIES) as client:
+            talk = talk_that_goes_on(client)
+            client.put("/people/ken", json={"kind": "player", "name": "Ken"}).raise_for_status()
+            client.put("/people/ken/position", json={"node_id": talk["node_id"]}).raise_for_status()
+        page.add_init_script("localStorage['kataribe-player'] = 'ken'")
+        page.goto(f"{game}/?service={service}&lang=en")
+        page.keyboard.type("Ken")
+        page.keyboard.press("Enter")
+        page.get_by_role("button", name=re.compile(f"Sit down with {talk['character_name']}")).click()
+        expect(page.locator("#table")).to_contain_text(talk["partner_name"])
+        expect(page.locator("#say input")).to_be_focused()
+        page.locator("#ears").select_option(talk["partner_id"])
+        page.locator("#say input").fill("The ferry will not come.")
+        page.keyboard.press("Enter")
+        expect(page.locator("#said [data-whispered]")).to_have_count(2)
+        expect(page.locator("#say")).to_be_visible()
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert found(page) == []
+        page.locator("#end").click()
+        expect(page.locator("#said")).to_contain_text("The conversation is over")
+        expect(page.locator("#near")).to_be_visible()

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.content.check import examine
-from service.content.files import ContentExists, ContentUnwritable, _copy_all, init_content, small_content
+from service.content.files import ContentExists, ContentUnwritable, init_content, small_content
 from service.content.load import load_content
 from service.locales import Language, languages
 from tests.api.play import settings_for
@@ -62,14 +62,6 @@ def test_a_link_that_leads_nowhere_is_not_replaced(tmp_path: Path, source: Path)
     with pytest.raises(ContentExists):
         init_content(target, source=source)
     assert (target / "maps.json").is_symlink()
-
-
-def test_what_was_moved_into_place_is_taken_back_when_the_rest_cannot_be(tmp_path: Path, source: Path) -> None:
-    target = tmp_path / "game"
-    (target / "characters" / "somebody").mkdir(parents=True)  # appeared after the look for it
-    with pytest.raises(OSError, match="characters"):
-        _copy_all(source, target, None)
-    assert [path.name for path in target.iterdir()] == ["characters"]
 
 
 def test_a_copy_that_fails_leaves_nothing_behind(tmp_path: Path, source: Path) -> None:

@@ -14,13 +14,13 @@ from service.conversation.transcript import said_between
 from service.locales import Language, languages
 from service.memory.authoring import Author, Change, change_memory, memory_id
 from service.memory.episodes import overhear
+from service.memory.forgetting import forget_everywhere, forget_person
 from service.memory.mind import self_told
 from service.memory.recall import PersonMemory, recall, recent_memory
 from service.memory.record import Group, HeardTurn, Kind
 from service.memory.secrets import Discretion
 from service.memory.telling import remembered_as
 from service.people.attitude import attitudes_of, mood_changes
-from service.runtime.made_people import forget_everywhere, forget_person
 from service.runtime.pace import AHEAD_MINUTES
 from service.store.perception import LATER_MINUTES
 from service.store.phase import Phase

@@ -58,7 +58,7 @@ def test_who_works_on_as_its_day_wants_is_not_asked(room: ConversationDependenci
     before = len(script.history)
     chosen = _again(sits, script, _then(sits.world))
     assert (chosen.by, chosen.option.action_id, chosen.option.facility_id) == ("plan", "work", "inn")
-    assert (len(script.history) - before, chosen.usage.calls, chosen.failures, chosen.planned) == (0, 0, 0, False)
+    assert (len(script.history) - before, chosen.usage.calls, chosen.usage.failures, chosen.planned) == (0, 0, 0, False)
     assert (chosen.agent_state.thought, chosen.agent_state.decided_at) == ("", TEN)
     assert chosen.option.walk_minutes == 0
 

@@ -100,7 +100,7 @@ def test_a_decision_says_what_is_done_until_when_and_what_was_thought(
         None,
         NINE,
     )
-    assert (chosen.usage.calls, chosen.failures) == (1, 0)
+    assert (chosen.usage.calls, chosen.usage.failures) == (1, 0)
 
 
 def test_a_talk_brings_its_goal_in_the_same_call(room: ConversationDependencies, script: ScriptedModel) -> None:
@@ -131,7 +131,7 @@ def test_a_wrong_answer_is_asked_again_once_with_the_reason(
     number = _number(room, script, talk=True)
     script.enqueue(decides(**{"choice": number, **wrong}), decides(number, **FUMI))
     chosen = sitting(room).choose(snapshot_of(world_of(room)))
-    assert (chosen.by, chosen.usage.calls, chosen.failures) == ("model", 2, 1)
+    assert (chosen.by, chosen.usage.calls, chosen.usage.failures) == ("model", 2, 1)
     first, second = script.history
     assert second.messages[: len(first.messages)] == first.messages
     assert [message.role for message in second.messages[-2:]] == ["assistant", "user"]
@@ -144,7 +144,7 @@ def test_who_answers_wrongly_twice_falls_back_to_the_routine(
     script.enqueue(decides(99), decides(98))
     world, snapshot = world_of(room), snapshot_of(world_of(room))
     chosen = sitting(room).choose(snapshot)
-    assert (chosen.by, chosen.usage.calls, chosen.failures) == ("fallback", 2, 2)
+    assert (chosen.by, chosen.usage.calls, chosen.usage.failures) == ("fallback", 2, 2)
     assert isinstance(chosen.failure, ModelBroken)
     assert "98" in chosen.failure.sentence("en")
     assert (chosen.option, chosen.wake_at) == by_routine(world.setting, world.cast.character("aoi"), snapshot)
@@ -156,7 +156,7 @@ def test_a_model_that_fails_makes_it_fall_back_and_is_told(
     script.enqueue(AWAY)
     agent_state = replace(PLANNED, thought="old", goal="old", failed=Refusal(action_id="work", reason=Reason.CLOSED))
     chosen = sitting(room, agent_state=agent_state).choose(snapshot_of(world_of(room)))
-    assert (chosen.by, chosen.failure, chosen.failures) == ("fallback", AWAY, 1)
+    assert (chosen.by, chosen.failure, chosen.usage.failures) == ("fallback", AWAY, 1)
     assert chosen.failed_call == "decision"
     assert chosen.usage.calls == AWAY.usage.calls
     assert chosen.agent_state == replace(PLANNED, decided_at=NINE)
@@ -219,7 +219,7 @@ def test_a_plan_that_cannot_be_is_asked_again_once(
     script.enqueue(plans(*blocks), PLAN, decides(1))
     chosen = sitting(room, agent_state=AgentState()).choose(snapshot_of(world_of(room)))
     assert reason in script.history[1].messages[-1].content
-    assert (chosen.planned, chosen.usage.calls, chosen.failures) == (True, 3, 1)
+    assert (chosen.planned, chosen.usage.calls, chosen.usage.failures) == (True, 3, 1)
 
 
 def test_a_plan_may_run_past_midnight_and_begin_later(room: ConversationDependencies, script: ScriptedModel) -> None:

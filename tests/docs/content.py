@@ -1,4 +1,4 @@
-"""Owns the tables of keys in the docs, made from the files' models. `python -m tests.docs.content` writes them anew."""
+"""Owns the lists of keys in the docs, made from the files' models. `python -m tests.docs.content` writes them anew."""
 
 import json
 import math
@@ -41,13 +41,12 @@ PAGES: Mapping[str, Mapping[str, type[ContentModel]]] = {
 
 @dataclass(frozen=True)
 class Words:
-    """What a table says of types and defaults in one language."""
+    """What a list says of types and defaults in one language."""
 
-    head: tuple[str, str, str, str]
+    key: str
     required: str
-    empty: str
+    default: str
     always: str
-    none: str
     no_bound: str
     kinds: Mapping[str, str]
     either: str
@@ -60,11 +59,10 @@ class Words:
 
 
 ENGLISH = Words(
-    head=("key", "type", "default", "meaning"),
-    required="required",
-    empty="empty",
+    key="- `{}` ({}): {}",
+    required="{}, required",
+    default="{}; else {}",
     always="always",
-    none="none",
     no_bound="no bound",
     kinds={"any": "any value"},
     either=" or ",
@@ -76,11 +74,10 @@ ENGLISH = Words(
     bounds=", {:,.0f} to {:,.0f}",
 )
 JAPANESE = Words(
-    head=("キー", "型", "既定", "意味"),
-    required="必須",
-    empty="空",
+    key="- `{}`({}): {}",
+    required="{}、必須",
+    default="{}、なければ{}",
     always="いつでも",
-    none="なし",
     no_bound="限りなし",
     kinds={
         "any": "任意の値",
@@ -118,8 +115,7 @@ def _page(file: Path, models: Mapping[str, type[ContentModel]], words: Words) ->
         if not found or not after:
             raise LookupError(f"{file.name}: no place for the keys of {named}")
         told = keys(model, words) if model is not CharacterFile else _beside_those_of_npcs(words)
-        head = (f"| {' | '.join(words.head)} |", "|---|---|---|---|")
-        text = before + "\n".join((begin, *head, *(_row(key, words) for key in told), end)) + after
+        text = before + "\n".join((begin, *(_line(key, words) for key in told), end)) + after
     return text
 
 
@@ -131,7 +127,7 @@ def keys(model: type[ContentModel], words: Words = ENGLISH, above: str = "") -> 
     """Every key that may stand in a file, those in lists and mappings too."""
     schema = model.model_json_schema()
     for name, field in model.model_fields.items():
-        if name in TextForm.model_fields:  # a text's languages are told once, above the tables
+        if name in TextForm.model_fields:  # a text's languages are told once, above the lists
             continue
         told = schema["properties"][field.alias]
         path = f"{above}{field.alias}"
@@ -142,31 +138,28 @@ def keys(model: type[ContentModel], words: Words = ENGLISH, above: str = "") -> 
 
 
 def _beside_those_of_npcs(words: Words) -> Iterator[Key]:
-    """The keys of characters that no table has told before."""
+    """The keys of characters that no list has told before."""
     told = {path for path, _, _ in keys(NpcFile)}
     return (key for key in keys(CharacterFile, words) if key[0] not in told)
 
 
-def _row(key: Key, words: Words) -> str:
+def _line(key: Key, words: Words) -> str:
     path, kind, field = key
     in_english, _, in_japanese = (field.description or "").partition(" / ")
-    return f"| `{path}` | {kind} | {_default(field, words)} | {in_japanese if words is JAPANESE else in_english} |"
+    return words.key.format(path, _with_default(kind, field, words), in_japanese if words is JAPANESE else in_english)
 
 
-def _default(field: FieldInfo, words: Words) -> str:
+def _with_default(kind: str, field: FieldInfo, words: Words) -> str:
+    """The type, and what holds where the key is left out; nothing of it where that is nothing."""
     if field.is_required():
-        return words.required
-    if field.default is UNWRITTEN:
-        return words.empty
+        return words.required.format(kind)
     if field.default is ALWAYS_OPEN:
-        return words.always
-    if isinstance(field.default, ContentModel):
-        return "`{}`"
-    if field.default is None:
-        return words.none
+        return words.default.format(kind, words.always)
     if isinstance(field.default, float) and math.isinf(field.default):
-        return words.no_bound
-    return f"`{json.dumps(field.default)}`"
+        return words.default.format(kind, words.no_bound)
+    if field.default is UNWRITTEN or isinstance(field.default, ContentModel) or field.default in (None, "", (), {}, []):
+        return kind
+    return words.default.format(kind, f"`{json.dumps(field.default)}`")
 
 
 def _type(schema: Mapping[str, Any], field: Mapping[str, Any], words: Words) -> str:

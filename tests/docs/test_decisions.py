@@ -29,3 +29,8 @@ def test_each_has_a_number_of_its_own() -> None:
 def test_a_decision_cites_no_text_that_is_not_here(file: Path) -> None:
     words = r"\b(?:lab notes|source document|the plan was|of the plan|from the plan|issue \d+|shared/)"
     assert re.findall(words, file.read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize("file", DECISIONS, ids=lambda file: file.stem)
+def test_a_decision_is_read_in_a_minute(file: Path) -> None:
+    assert len(file.read_text("utf-8").split()) <= 250

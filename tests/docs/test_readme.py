@@ -1,8 +1,9 @@
-"""The calls of README, as they are printed there: each is answered, and the memory knows of what was said."""
+"""The calls and the NPC of README, as they are printed there; and how long README and all documents are."""
 
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 from unicodedata import east_asian_width
@@ -12,11 +13,16 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.content.files import bundled_content
+from service.content.files import bundled_content, small_content
 from service.locales import Language
+from service.public.files import game_problems
 from tests.api.play import settings_for
 
 ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = (
+    *("README.md", "README.ja.md", "CHANGELOG.md", "CONTRIBUTING.md"),
+    *("docs/**/*.md", "clients/**/README.md"),
+)
 READMES: dict[Language, str] = {"en": "README.md", "ja": "README.ja.md"}
 
 
@@ -65,3 +71,18 @@ def test_the_calls_of_readme_are_answered_and_what_was_said_is_found(tmp_path: P
 def test_no_line_of_readme_is_wider_than_a_terminal(language: Language) -> None:
     lines = (ROOT / READMES[language]).read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if sum(1 + (east_asian_width(one) in "WF") for one in line) > 120] == []
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_npc_of_readme_has_no_mistakes(tmp_path: Path, language: Language) -> None:
+    (written,) = re.findall(r"```yaml\n(.*?)```", (ROOT / READMES[language]).read_text(encoding="utf-8"), re.S)
+    stage = shutil.copytree(small_content(language), tmp_path / "mystage")
+    (stage / "npcs" / "keeper.yaml").write_text(written, encoding="utf-8")
+    assert game_problems(stage) == []
+    assert len(written.splitlines()) <= 10
+
+
+def test_readme_is_read_in_three_minutes_and_all_documents_on_an_afternoon() -> None:
+    words = {file: len(file.read_text(encoding="utf-8").split()) for name in DOCUMENTS for file in ROOT.glob(name)}
+    assert words[ROOT / "README.md"] <= 700
+    assert sum(words.values()) <= 50_000

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from service.errors import ModelServerError
-from service.llm.wrappers import Logged
+from service.llm.wrappers import ModelHealth, Watched
 from tests.llm.prompts import TURN, ask
 from tests.scripted_model import ScriptedModel
 
@@ -19,14 +19,14 @@ def said(body: dict[str, Any]) -> str:
 
 def lines_of(caplog: pytest.LogCaptureFixture) -> list[str]:
     """What our logger told, all of it at DEBUG."""
-    ours = [record for record in caplog.records if record.name == "service.llm.wrappers"]
+    ours = [record for record in caplog.records if record.name == "service.llm.observe"]
     assert {record.levelno for record in ours} <= {logging.DEBUG}
     return [record.getMessage() for record in ours]
 
 
 def test_an_error_and_a_cancelled_call_have_their_line_too(caplog: pytest.LogCaptureFixture) -> None:
     model = ScriptedModel(ModelServerError(model="scripted", status_code=500, reason="no"), TURN)
-    logged = Logged(model)
+    logged = Watched(model, ModelHealth())
 
     async def run() -> None:
         with pytest.raises(ModelServerError):

@@ -80,7 +80,7 @@ def test_a_vector_that_comes_later_or_again_takes_the_place_of_none_or_the_forme
     index = index_of(*items)
     query = RecallQuery(query="x", at=NOON, vector=np.array([1.0, 0.0], dtype=np.float32))
     assert index.lacking
-    assert index.without_vector(query, 2) == items[:2]
+    assert index.without_vector(2) == items[:2]
     with index.lock:
         index.take_vectors([(Kind.FACT, "f00000", packed([0.0, 1.0])[0]), (Kind.FACT, "gone", packed([1.0, 0.0])[0])])
         index.take_vectors([(Kind.FACT, "f00001", packed([0.0, 1.0])[0]), (Kind.FACT, "f00002", packed([0.1, 1.0])[0])])

@@ -1,7 +1,7 @@
 """The memory in our own database passes the contract, on SQLite and PostgreSQL, and keeps its own promises."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
@@ -15,7 +15,7 @@ from service.memory.index import IndexCache, PersonIndex
 from service.memory.memory_store import FILL_BATCH, QUERIES_KEPT, MemoryStore
 from service.memory.record import Group, Kind
 from service.store.session import Database
-from service.store.tables import MemoryOwnerRow, MemoryRow, SummaryRow, VectorRow
+from service.store.tables import JobRow, MemoryOwnerRow, MemoryRow, SummaryRow, VectorRow
 from tests.memory.contract import (
     FAMILY,
     FISH,
@@ -151,12 +151,13 @@ def test_a_failing_embedder_loses_nothing_and_the_vectors_follow(database: Datab
         embedder.failing = True
         await tell(memory, TARO, "c1", MONDAY, *TOWN)
         assert texts(await memory.recall(TARO, "太郎の家族", at=MONDAY)) == [FAMILY]
-        assert count(database, VectorRow) == 0
+        assert (count(database, VectorRow), count(database, JobRow)) == (0, 1)
         embedder.failing = False
+        await memory.store.fill_vectors(TARO, MONDAY)
         assert texts(await memory.recall(TARO, "太郎の家族", at=MONDAY))[0] == FAMILY
-        assert sorted(embedder.embedded) == sorted(TOWN)
-        await memory.recall(TARO, "太郎の家族", at=MONDAY)
-        assert len(embedder.embedded) == len(TOWN)
+        assert sorted(embedder.embedded) == sorted((*TOWN, "They talked."))
+        await memory.store.fill_vectors(TARO, MONDAY)
+        assert len(embedder.embedded) == len(TOWN) + 1
 
     run(scenario)
 
@@ -181,16 +182,24 @@ def test_what_is_at_hand_is_asked_neither_of_the_database_nor_of_the_embedder(da
     run(scenario)
 
 
-def test_vectors_that_are_missing_are_made_a_batch_a_recall(database: Database) -> None:
+def test_vectors_that_are_missing_are_made_a_batch_at_a_time(database: Database) -> None:
+    class Counting(FakeEmbedder):
+        batches = list[int]()
+
+        async def passages(self, texts: Sequence[str]) -> Vectors:
+            vectors = await super().passages(texts)
+            self.batches.append(len(texts))
+            return vectors
+
     async def scenario() -> None:
-        embedder = FakeEmbedder()
+        embedder = Counting()
         embedder.failing = True
         memory = Store(MemoryStore(database, embedder), database)
-        await tell(memory, TARO, "c1", MONDAY, *(f"太郎の{n}番目の話" for n in range(FILL_BATCH + 10)))
+        await tell(memory, TARO, "c1", MONDAY, *(f"太郎の{n}番目の話" for n in range(FILL_BATCH + 9)))
         embedder.failing = False
-        for expected in (FILL_BATCH, FILL_BATCH + 10, FILL_BATCH + 10):
-            await memory.recall(TARO, "太郎", at=MONDAY)
-            assert count(database, VectorRow) == expected
+        await memory.store.fill_vectors(TARO, MONDAY)
+        assert count(database, VectorRow) == FILL_BATCH + 10
+        assert embedder.batches[-2:] == [FILL_BATCH, 10]
 
     run(scenario)
 

@@ -11,6 +11,7 @@ from service.conversation.transcript import end
 from service.errors import Busy, FacilityClosed, Invalid, NotFound, NotPossible, NoWayThere
 from service.people.person import positions
 from service.runtime.client_actions import do, set_decision, sleep, take_control, walk
+from service.runtime.world_session import WAITS_MINUTES
 from service.store.events import events_after
 from service.store.phase import Audience, EndReason
 from service.store.tables import EventRow, MovementRow, PersonRow
@@ -199,6 +200,23 @@ def test_who_is_in_a_clients_hands_stands_until_it_is_told_something(room: Conve
     _tick(room, 600)
     assert _where(room) == Position(node_id="nagaya_lane")
     assert [e.data["by"] for e in _told(room) if e.kind == "decided"] == ["client"]
+
+
+@pytest.mark.parametrize("step", [1600, 400])
+def test_a_clients_hand_lets_go_after_a_day_without_a_word(room: ConversationDependencies, step: int) -> None:
+    way = _walk(room, node_id="nagaya_lane")
+    happened = [event for _ in range(1600 // step) for event in _tick(room, step)]
+    decided = next(event for event in happened if event.kind == "decided")
+    stands_since = way.arrival + 1
+    assert (decided.at, decided.data["by"]) == (stands_since + WAITS_MINUTES, "routine")
+
+
+def test_every_word_of_a_client_lets_it_keep_the_character(room: ConversationDependencies) -> None:
+    _walk(room, node_id="nagaya_lane")
+    _tick(room, 1000)
+    command(room, lambda s, world_session: take_control(s, world_session, "aoi"))
+    assert [event for event in _tick(room, 1440) if event.kind == "decided"] == []
+    assert [event.data["by"] for event in _tick(room, 60) if event.kind == "decided"][:1] == ["routine"]
 
 
 def test_an_action_is_done_and_a_refusal_says_why(room: ConversationDependencies) -> None:

@@ -14,7 +14,7 @@ from sqlmodel import select
 
 from service.content.load import Content
 from service.errors import BudgetExhausted, Invalid
-from service.runtime.made_people import forget_world
+from service.memory.forgetting import forget_world
 from service.runtime.world_clock import CATCH_UP_SECONDS
 from service.runtime.world_edits import set_weather
 from service.runtime.world_runner import ClockPace

@@ -5,8 +5,8 @@ import asyncio
 from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.runtime.compare import compare
-from service.runtime.rewind import PastMoment
+from service.history.compare import compare
+from service.history.rewind import PastMoment
 from service.store.tables import CommitmentRow, ConversationKey
 from tests.conversation.talks import FAMILY, THANKS, recollection, replies, says
 from tests.memory.answers import memory

@@ -9,7 +9,8 @@ from sqlmodel import col, delete
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.errors import WorldInUse
-from service.runtime.made_people import forget_character, forget_world, place_person, remove_person
+from service.memory.forgetting import forget_world
+from service.runtime.made_people import forget_character, place_person, remove_person
 from service.store.phase import Phase
 from service.store.tables import ConversationRow, OverheardRow
 from tests.conversation.talks import rows, talk

@@ -7,10 +7,10 @@ import pytest
 from sqlmodel import Session, select
 
 from service.conversation.dependencies import ConversationDependencies
+from service.memory.forgetting import forget_world
 from service.memory.record import Embedded, Group, Kind, Memory
-from service.runtime.carried import jobs_of
-from service.runtime.made_people import forget_character, forget_world
-from service.runtime.memory_jobs import Deliveries
+from service.runtime.carried import Deliveries, jobs_of
+from service.runtime.made_people import forget_character
 from service.runtime.snapshots import keep, read_snapshot, restore
 from service.runtime.world_session import load
 from service.store.jobs import JobKind, jobs_waiting

@@ -16,6 +16,7 @@ from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.errors import ModelServerError
+from service.history.why import in_words, why_happened
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
 from service.memory.mind import KNOWN_AFTER_MINUTES, REFLECTS_AT, Reflection, ReflectionContext, due_reflections
 from service.memory.recall import remembered
@@ -25,7 +26,6 @@ from service.offline.model import HANDLERS, OfflineModel
 from service.people.worlds import WorldRepository
 from service.runtime.carried import jobs_of
 from service.runtime.client_actions import sleep
-from service.runtime.why import in_words, why_happened
 from service.settings import Settings
 from service.store.tables import JobRow, MemoryRow, ReflectionRow, SummaryRow
 from service.store.usage import usage_rows

@@ -12,10 +12,10 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.interventions import intervene, judge, proposals_of
 from service.conversation.scenes import begin, following, scenes_of
 from service.errors import NotFound
+from service.history.scene_rewind import without_turns
 from service.llm.chat import Prompt
 from service.memory.closing.context import ClosingAnswer, ClosingContext
 from service.people.attitude import attitude
-from service.runtime.scene_rewind import without_turns
 from service.runtime.snapshots import take_back
 from service.store.ids import derived_id
 from service.store.phase import ProposalState

@@ -16,12 +16,12 @@ from service.conversation.engine import Engine
 from service.conversation.scenes import join, leave
 from service.conversation.transcript import held as row_of
 from service.errors import RestoredMeanwhile, SnapshotUnusable, WorldExists
+from service.history.rewind import PastMoment, rewound
 from service.llm.choose import ROLES, Models
 from service.memory.record import Group, Kind
 from service.people.worlds import WorldRepository
 from service.runtime.carried import jobs_of
 from service.runtime.jobs import Jobs
-from service.runtime.rewind import PastMoment, rewound
 from service.runtime.snapshots import branch, keep, made_at, read_snapshot, remove, restore, rows_of, snapshots
 from service.store.phase import Phase
 from service.store.tables import (

@@ -13,8 +13,8 @@ from sqlmodel import Session
 
 from service.content.load import Content
 from service.errors import Busy, NotFound, RunInterrupted, TickTooLong, WorldMoves, WorldStopped
+from service.memory.forgetting import forget_world
 from service.runtime.client_actions import sleep
-from service.runtime.made_people import forget_world
 from service.runtime.world_edits import amend, set_weather
 from service.runtime.world_runner import PATIENCE_SECONDS
 from service.runtime.world_session import WorldSession

@@ -12,8 +12,8 @@ from sqlmodel import Session, col
 
 from service.content.load import Content
 from service.errors import WorldMoves
+from service.memory.forgetting import forget_world
 from service.runtime.client_actions import take_control
-from service.runtime.made_people import forget_world
 from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession, load, save
 from service.store.tables import WorldRow

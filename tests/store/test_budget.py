@@ -35,8 +35,8 @@ def spend(
 
 
 def spent(purse: DailyBudget) -> tuple[int, int]:
-    now = asyncio.run(purse.spent())
-    return now.calls, now.tokens
+    row = purse._database.read_now(lambda s: s.get(InstallationRow, 1))
+    return (row.calls, row.tokens) if row is not None and row.day == purse.day else (0, 0)
 
 
 def talk(database: Database, number: int, *, world: str = "main", phase: str = "running") -> None:

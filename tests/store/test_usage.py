@@ -11,9 +11,7 @@ CALL = Usage(calls=1, prompt_tokens=10, completion_tokens=3, cached_tokens=2)
 
 def test_parallel_counts_lose_nothing(database: Database) -> None:
     async def run() -> None:
-        await asyncio.gather(
-            *(database.write(lambda s: count(s, "main", 1, "npc", CALL, failures=1)) for _ in range(30))
-        )
+        await asyncio.gather(*(database.write(lambda s: count(s, "main", 1, "npc", CALL.failed)) for _ in range(30)))
 
     asyncio.run(run())
     (row,) = database.read_now(lambda s: usage_rows(s, "main"))

@@ -204,6 +204,22 @@ def test_nobody_is_stopped_in_a_talk_that_is_not_over_and_remembered() -> None:
     assert world.perceive("aoi").ended == TALK
 
 
+def test_those_whose_talk_is_broken_off_can_be_stopped_there_and_nobody_joins_it_any_more() -> None:
+    world = world_of(aoi="square", ben="square", cai="square")
+    act(world, "aoi", ASK_BAKER)
+    talk_id = world.people["aoi"].last.talk_id
+    assert talk_id is not None
+    world.turn(talk_id, last=False)
+    assert world.break_off(talk_id, at(1)).touched == ("aoi",)
+    assert (world.talks[talk_id].end, world.talks[talk_id].closed) == (at(1), True)
+    assert (world.people["aoi"].ready, world.people["aoi"].state) == (at(1), LifeState.DECIDES)
+    world.stop("aoi", at(1))
+    assert world.perceive("aoi").ended == TALK
+    assert world.npc_talk("baker", at(1), seen=False) is None
+    with pytest.raises(OutOfTurn, match="is over"):
+        world.break_off(talk_id, at(1))
+
+
 def test_nobody_is_stopped_ahead_of_others() -> None:
     world = world_of(aoi="home", ben="home")
     world.decide("aoi", SLEEP)

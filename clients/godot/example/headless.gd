@@ -10,6 +10,8 @@ const LINES := {
 var talk = preload("res://example/talk.gd").new()
 var lines = LINES["en"]
 var _said := 0
+var _talk_id := ""
+var _answering = Timer.new()
 
 
 func _initialize() -> void:
@@ -18,6 +20,9 @@ func _initialize() -> void:
 		talk.client.service_url = OS.get_environment("KATARIBE_URL")
 	if OS.has_environment("KATARIBE_LANGUAGE"):
 		lines = LINES[OS.get_environment("KATARIBE_LANGUAGE")]
+	_answering.one_shot = true
+	_answering.timeout.connect(_go_on)
+	root.add_child(_answering)
 	root.add_child(talk)
 	talk.client.told.connect(_on_told)
 	talk.client.answered.connect(_on_answered)
@@ -27,16 +32,25 @@ func _initialize() -> void:
 func _on_told(event: Dictionary) -> void:
 	if event["seq"] != null:
 		print(event["json"])
+	var is_mine = event["conversation_id"] == _talk_id
 	match event["kind"]:
-		"conversation.started", "choices":  # choices come with each of Harue's turns
-			_go_on()
+		"utterance.completed":
+			if is_mine and event["data"]["speaker_id"] != talk.client.player_id:
+				_answering.start(1.0)
+		"choices":  # they come at once, or not at all
+			if not _answering.is_stopped():
+				_answering.stop()
+				_go_on()
 		"conversation.ended":
-			print("In Ken's bag: ", talk.bag)
-			quit()
+			if is_mine:
+				print("In Ken's bag: ", talk.bag)
+				quit()
+			else:
+				talk.begin()
 
 
 func _go_on() -> void:
-	if _said == lines.size():
+	if _said == lines.size() or (lines[_said] == "1" and talk.choices.size() == 0):
 		talk.client.end()
 	else:
 		talk.submit(lines[_said])
@@ -47,6 +61,9 @@ func _go_on() -> void:
 func _on_answered(command: String, _status: int, answer: Dictionary) -> void:
 	if command == "join" and answer["talking_in"] != null:
 		talk.client.end()
+	elif command == "start":
+		_talk_id = answer["id"]
+		_go_on()
 
 
 func _on_refused(command: String, problem: Dictionary) -> void:

@@ -8,6 +8,8 @@ var label = RichTextLabel.new()
 var line = LineEdit.new()
 var bag := []
 var choices := []
+## The ids of those who are there, by name.
+var people := {}
 var _said := ""
 var _saved = ConfigFile.new()
 
@@ -23,6 +25,7 @@ func _ready() -> void:
 	client.answered.connect(_on_answered)
 	client.refused.connect(_on_refused)
 	client.told.connect(_on_told)
+	client.conversation_started.connect(_on_conversation_started)
 	client.utterance_delta.connect(_on_utterance_delta)
 	client.utterance_completed.connect(_on_utterance_completed)
 	client.choices.connect(_on_choices)
@@ -30,14 +33,18 @@ func _ready() -> void:
 	client.player_id = "ken"
 	_saved.load(SAVED)
 	bag = _saved.get_value("game", "bag", [])
-	client.events.position = _saved.get_value("game", "position", "0")
+	client.events.position = _saved.get_value("game", "position", "")
 	client.join("Ken")
 
 
 func _on_answered(command: String, _status: int, answer: Dictionary) -> void:
 	if command == "join" and answer["talking_in"] == null:
-		client.stand("lane_bakery")
-		client.start("npc_harue", {"choices": 3})
+		begin()
+
+
+func begin() -> void:
+	client.stand("lane_bakery")
+	client.start("npc_harue", {"choices": 3})
 
 
 ## The service's sentence says what is wrong, and mostly what to do.
@@ -46,14 +53,25 @@ func _on_refused(command: String, problem: Dictionary) -> void:
 	label.text = _said
 
 
-## Words to say, or the number of a choice.
+## Words to say, or the number of a choice; `Aoi< words` whispers them to Aoi, `+ aoi` asks her to sit down, too.
 func submit(text: String) -> void:
 	line.clear()
 	var number = int(text)
+	var ear = text.find("< ")
 	if text == str(number) and number >= 1 and number <= choices.size():
 		client.choose(choices[number - 1]["id"])
+	elif text.begins_with("+ "):
+		client.invite(text.substr(2, text.length()))
+	elif ear > 0 and people.has(text.substr(0, ear)):
+		client.whisper(people[text.substr(0, ear)], text.substr(ear + 2, text.length()))
 	else:
 		client.say(text)
+
+
+func _on_conversation_started(data: Dictionary) -> void:
+	people = {}
+	for one in data["people"]:
+		people[one["name"]] = one["person_id"]
 
 
 ## The words so far, while they are spoken.
@@ -62,6 +80,7 @@ func _on_utterance_delta(_data: Dictionary) -> void:
 
 
 func _on_utterance_completed(data: Dictionary) -> void:
+	choices = []  # those of this utterance follow, where its speaker's model has thought of any
 	_said += "%s: %s\n" % [data["speaker_name"], data["text"]]
 	label.text = _said
 

@@ -153,8 +153,16 @@ end
 
 -- `handler(call)` does what a person asks of the game under that id of `gameActions`: `call` is the event's data, with
 -- `conversation_id`, `player_id` and `player_name`. It returns whether it is done, and a word about it; nil:
--- `kataribe.answer` is called later, before `call.deadline`.
+-- `kataribe.answer` is called later, before `call.deadline`. An id that has a handler already is an error.
 function kataribe.register_action(id, handler)
+	if handlers[id] then
+		error(("Action '%s' has a handler already; kataribe.override_action puts yours in its place."):format(id), 2)
+	end
+	handlers[id] = handler
+end
+
+-- Have the action done by this handler from now on, whoever did it before.
+function kataribe.override_action(id, handler)
 	handlers[id] = handler
 end
 

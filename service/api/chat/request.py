@@ -41,7 +41,7 @@ from service.people.worlds import WorldView
 from service.runtime.made_people import put_person
 from service.runtime.world_session import WorldSession
 from service.store.events import Asked
-from service.store.idempotency import Once, Replayed, once
+from service.store.idempotency import Once, first_answer, once
 from service.store.ids import new_id
 from service.store.jobs import job_of
 from service.store.phase import EndReason, Phase, Speaker
@@ -156,10 +156,7 @@ async def begin(deps: Core, world_id: str, wanted: ChatTarget, body: ChatIn, req
         BudgetExhausted: the day has no room for another conversation.
     """
     task = _Beginning(deps=deps, world_id=world_id, wanted=wanted, body=body)
-    try:
-        begun = await deps.conversation.database.write(lambda s: once(s, request, partial(task.begin, s)))
-    except Replayed as known:
-        begun = known.answer
+    begun = await first_answer(deps.conversation.database.write(lambda s: once(s, request, partial(task.begin, s))))
     for key in task.ended:
         deps.conversation.stream.hush(key)
     if begun.get("conversation_id") is not None:
@@ -380,8 +377,8 @@ async def _more(speech: AnswerStream, deps: Core, key: ConversationKey, index: i
         await database.write(lambda s: add(s, more=speech.heard, usage=Usage(calls=1, estimated=True)))
         raise
     except ModelError as exc:
-        usage = exc.usage
-        await database.write(lambda s: count(s, key.world_id, said.world.day, role, usage, failures=1))
+        usage = exc.usage.failed
+        await database.write(lambda s: count(s, key.world_id, said.world.day, role, usage))
         raise
     more = joint + answer.value.utterance.strip()
     if not await database.write(lambda s: add(s, more=more, usage=answer.usage)):

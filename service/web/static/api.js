@@ -5,9 +5,9 @@ import { $, has, lang, t, world } from "./page.js";
 
 /** What went wrong, said in the page's language. */
 export class Problem extends Error {
-  constructor(message, status = 0) {
+  constructor(message, status = 0, { detail = message, errors = [] } = {}) {
     super(message);
-    this.status = status;
+    Object.assign(this, { status, detail, errors });
   }
 }
 
@@ -25,7 +25,7 @@ export async function request(path, { method = "GET", body, headers = {}, signal
   if (response.ok) return response;
   const problem = await response.json().catch(() => ({}));
   const fields = (problem.errors ?? []).map((e) => `${fieldName(e.field)}: ${e.message}`);
-  throw new Problem([problem.detail ?? `HTTP ${response.status}`, ...fields].join("\n"), response.status);
+  throw new Problem([problem.detail ?? `HTTP ${response.status}`, ...fields].join("\n"), response.status, problem);
 }
 
 /** What the page calls a field of a body. */

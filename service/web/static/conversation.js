@@ -8,6 +8,7 @@ import { $, has, id, t, when } from "./page.js";
 import { reasons } from "./reasons.js";
 import { speaking as speakingHere, turnOf } from "./player.js";
 import { follow } from "./sse.js";
+import { first, heardBy, nameOf, showTable, sitting } from "./table.js";
 
 const path = `/conversations/${id}`;
 let conversation = null;
@@ -29,7 +30,10 @@ function showHead(detail) {
   });
   setText($("when"), [when(detail.started_at), ...(cost.calls ? [paid] : [])].join(" · "));
   $("goal").replaceChildren(...(goal ? goalOf(detail) : detail.mode === "player" ? [] : [h("dd", {}, t("goal_none", { name: detail.character_name }))]));
-  $("end").hidden = phase !== "running";
+  showTable(detail);
+  for (const { classList, dataset } of $("turns").children) {
+    for (const side of ["character", "npc"]) classList.toggle(side, side === kind(dataset.speaker));
+  }
   $("close").hidden = phase !== "closing_failed";
   turnOf(detail);
 }
@@ -47,14 +51,15 @@ function goalOf({ goal, goal_achieved, end_reason, character_name }) {
 
 const refresh = async () => showHead(await api(path));
 
-const kind = (speakerId) => (speakerId === conversation.character_id ? "character" : "npc");
+const kind = (speakerId) => (speakerId === first(conversation) ? "character" : "npc");
 
-function bubble({ turn, speaker_id, speaker_name, act, text, emotion }, ...below) {
+function bubble({ turn, speaker_id, speaker_name, act, text, emotion, addressed, loudness }, ...below) {
+  const whispers = loudness === "whisper" && badge(`${t("loudness_whisper")} · ${t("said_to", { names: addressed.map(nameOf).join(t("comma")) })}`, "whisper");
   const mood = has(`emotion_${emotion}`) && h("span", { class: "quiet" }, ` ${t(`emotion_${emotion}`)}`);
   return [
     face(speaker_id, kind(speaker_id)),
     h("div", {},
-      h("p", { class: "who" }, h("strong", {}, speaker_name), mood, h("a", { href: `#turn-${turn}` }, `#${turn}`)),
+      h("p", { class: "who" }, h("strong", {}, speaker_name), mood, " ", whispers, h("a", { href: `#turn-${turn}` }, `#${turn}`)),
       act && h("p", { class: "did" }, h("span", { class: "label" }, t("does")), " ", act),
       h("p", { class: "said" }, text), ...below),
   ];
@@ -66,7 +71,7 @@ function said(turn) {
   turns = turn.turn + 1;
   keepingTheEnd(() =>
     $("turns").append(
-      h("li", { id: `turn-${turn.turn}`, class: `turn ${kind(turn.speaker_id)}` }, bubble(turn, turn.model !== "human" && reasons(path, turn.turn))),
+      h("li", { id: `turn-${turn.turn}`, "data-speaker": turn.speaker_id, class: `turn ${kind(turn.speaker_id)}` }, bubble(turn, turn.model !== "human" && reasons(path, turn.turn))),
     ),
   );
   if (location.hash === `#turn-${turn.turn}`) pointOut();
@@ -112,7 +117,6 @@ function pointOut() {
 function ended({ reason }) {
   hush();
   setText($("status"), `${t(`end_${reason}`)} ${t("phase_closing")}…`);
-  $("end").hidden = true;
   refresh().catch(complain);
 }
 
@@ -152,6 +156,7 @@ $("close").addEventListener("click", () =>
     await watch();
   }),
 );
-speakingHere(path, refresh);
+speakingHere(path, heardBy, refresh);
+sitting(path, refresh);
 addEventListener("hashchange", pointOut);
 watch().catch(complain);

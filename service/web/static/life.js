@@ -1,20 +1,23 @@
 // Owns how a character's life is shown: what it does now, its needs as bars, its plan of the day.
 
+import { api, pressed } from "./api.js";
 import { badge, h } from "./dom.js";
-import { hour, t, when } from "./page.js";
+import { actions, hour, needs, t, when } from "./page.js";
 
 /** What somebody does now, in a line; `activity` as the API tells it. */
 export function doing(activity) {
   if (!activity) return t("deciding");
-  return activity.until ? t("doing", { what: activity.name, time: hour(activity.until) }) : activity.name;
+  const what = actions[activity.action_id] ?? activity.name;
+  return activity.until ? t("doing", { what, time: hour(activity.until) }) : what;
 }
 
 /** The needs as small bars, those that are urgent marked. */
-export function bars(needs) {
-  return h("span", { class: "needs" }, needs.map(bar));
+export function bars(levels) {
+  return h("span", { class: "needs" }, levels.map(bar));
 }
 
-function bar({ name, level, lowest, highest, critical }) {
+function bar({ id, level, lowest, highest, critical }) {
+  const name = needs[id];
   // What has no end in sight, such as money, is told as a number.
   const endless = highest - lowest > 1000;
   const urgent = critical !== null && level <= critical;
@@ -31,7 +34,7 @@ export function life(one, places) {
     one.thought && [t("thought"), one.thought],
     [t("needs"), bars(one.needs)],
     one.items.length > 0 && [t("items"), one.items.join(t("comma"))],
-    [t("decides"), t(`decides_${one.decision}`)],
+    [t("decides"), [t(`decides_${one.decision}`), " ", one.decision === "client" && release(one.id)]],
   ].filter(Boolean);
   const day = one.plan.length ? one.plan : one.routine;
   return [
@@ -40,6 +43,12 @@ export function life(one, places) {
       h("summary", {}, t(one.plan.length ? "plan" : "routine")),
       h("ol", { class: "rows day" }, day.map((block) => blockRow(block, places)))),
   ].filter(Boolean);
+}
+
+/** The button that takes it out of a client's hands. */
+function release(id) {
+  const letGo = () => api(`/characters/${id}`, { method: "PATCH", body: { decision: null } });
+  return h("button", { type: "button", onclick: (event) => pressed(event.currentTarget, letGo) }, t("let_go"));
 }
 
 function blockRow({ starts, activity, facility_id }, places) {

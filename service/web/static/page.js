@@ -2,7 +2,7 @@
 
 export const data = JSON.parse(document.getElementById("page").textContent);
 
-export const { lang, world, id, name, about, places, actions, kinds, reloads } = data;
+export const { lang, world, id, name, about, places, actions, needs, kinds } = data;
 
 export const $ = (name) => document.getElementById(name);
 

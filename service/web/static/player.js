@@ -7,7 +7,7 @@ import { $, id, link, t } from "./page.js";
 const KEPT = "kataribe-player";
 
 /** Who spoke in this browser last. */
-function visitor() {
+export function visitor() {
   return JSON.parse(localStorage.getItem(KEPT) ?? "null") ?? { id: "", name: "" };
 }
 
@@ -21,6 +21,15 @@ function playerOf(name) {
 
 /** The form that begins a talk with the person of this page. */
 export function meeting() {
+  entering(async (player_id) => {
+    const body = { mode: "player", player_id, partner_id: id, choices: 3 };
+    const begun = await api("/conversations/start", { method: "POST", body });
+    location.href = link(`/view/conversations/${begun.id}`);
+  });
+}
+
+/** The form in which the visitor says who it is; `enter` is told the player's id. */
+export function entering(enter) {
   const form = $("meet");
   form.elements.name.value = visitor().name;
   form.addEventListener("submit", (event) => {
@@ -30,21 +39,22 @@ export function meeting() {
       const player_id = playerOf(name);
       await api(`/people/${player_id}`, { method: "PUT", body: { kind: "player", name } });
       localStorage.setItem(KEPT, JSON.stringify({ id: player_id, name }));
-      const body = { mode: "player", player_id, partner_id: id, choices: 3 };
-      const begun = await api("/conversations/start", { method: "POST", body });
-      location.href = link(`/view/conversations/${begun.id}`);
+      await enter(player_id);
     });
   });
 }
 
-/** The form in which a person speaks in the conversation at `path`; `after` is told when something was done. */
-export function speaking(path, after) {
+/**
+ * The form in which a person speaks in the conversation at `path`; `after` is told when something was done, `manner`
+ * tells who is to hear it.
+ */
+export function speaking(path, manner, after) {
   const form = $("say");
   const words = form.elements.text;
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (!words.value.trim()) return;
-    const body = { text: words.value, message_id: `${Date.now()}-${Math.random()}` };
+    const body = { text: words.value, message_id: `${Date.now()}-${Math.random()}`, ...manner() };
     pressed(form.querySelector("button"), async () => {
       await api(`${path}/say`, { method: "POST", body });
       words.value = "";
@@ -76,10 +86,10 @@ export function speaking(path, after) {
 }
 
 /** Shows who may speak now, and what it could say. */
-export function turnOf({ turns, phase, mode, living, awaits, character_id, character_name, character_kind, partner_id, partner_name }) {
+export function turnOf({ turns, phase, mode, living, awaits, character_id, character_name, character_kind, people }) {
   const runs = phase === "running";
   const isTheirs = runs && awaits !== null;
-  const name = awaits === partner_id ? partner_name : character_name;
+  const name = people.find(({ person_id }) => person_id === awaits)?.name;
   const wasHidden = $("say").hidden;
   $("say").hidden = !isTheirs;
   const suggested = (isTheirs && turns.at(-1)?.choices) || [];
@@ -88,7 +98,7 @@ export function turnOf({ turns, phase, mode, living, awaits, character_id, chara
   if (isTheirs) $("say-as").textContent = t("say_as", { name });
   if (isTheirs && wasHidden && mode === "player") $("say").elements.text.focus({ preventScroll: true });
   const mayChange = runs && !living && character_kind === "character";
-  for (const [button, shown] of [["take", mode === "models"], ["give", mode === "player"]]) {
+  for (const [button, shown] of [["take", mode === "models"], ["give", people.some(({ person_id, speaker }) => person_id === character_id && speaker === "human")]]) {
     $(button).hidden = !(mayChange && shown);
     $(button).dataset.person = character_id;
     $(button).textContent = t(button === "take" ? "take_over" : "hand_back", { name: character_name });

@@ -37,7 +37,7 @@ export async function showWatched(person, { at, placeOf, isFollowed, isPast, onF
     h("div", { class: "buttons" },
       h("button", { type: "button", id: "follow", "aria-pressed": String(isFollowed), onclick: onFollow }, t("follow")),
       person.talking_in && !isPast && h("a", { class: "button", href: link(`/view/conversations/${person.talking_in}`) }, t("listen")),
-      kind && h("a", { class: "button", href: `${link(`/view/${kind}/${person.id}`)}#meet` }, t("sit_down"))),
+      kind && !isPast && h("a", { class: "button", href: link(person.talking_in ? `/view/conversations/${person.talking_in}#sit` : `/view/${kind}/${person.id}#meet`) }, t("sit_down"))),
   ].filter(Boolean));
   box.hidden = false;
   if (hadFocus) $(hadFocus)?.focus();

@@ -5,7 +5,7 @@ import { badge, h, setText } from "./dom.js";
 import { face } from "./faces.js";
 import { announced, bars, doing } from "./life.js";
 import { Village } from "./map.js";
-import { $, actions, data, has, hour, kinds, link, minutesBetween, reloads, t, when } from "./page.js";
+import { $, actions, data, has, hour, kinds, link, minutesBetween, t, when } from "./page.js";
 import { Past } from "./past.js";
 import { talkRow } from "./talks.js";
 import { correct, follow, Following, minuteOf, walk, waysOf } from "./walk.js";
@@ -42,7 +42,7 @@ function refresh() {
 async function read() {
   const [world, people, conversations, budget, errors] = await Promise.all([
     api("/world"), api("/world/people"), api("/conversations?limit=8"), api("/usage/budget"),
-    reloads ? api(link("/view/content-errors")) : [],
+    api(link("/view/content-errors")),
   ]);
   if (!now.map || now.world.npcs !== world.npcs) await readMap();
   now.world = world;

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -21,10 +21,10 @@ from service.public.files import (
     chosen_worlds,
     load_game,
     read_form,
+    write_all,
 )
 from service.public.models import REHEARSAL, Settings, estimate_tokens, prompt_tokens
 from service.public.words import Language, Phrase, is_foreign, sentence
-from studio.exchange.place import write_all
 from studio.generate.dataset import Card, Dataset, DatasetInUse, Dropped, Line, NobodyAsked, PlanRefused, Sum
 from studio.generate.dialogues import fault
 from studio.generate.making import Item, Job, Order, run_of
@@ -58,7 +58,7 @@ from studio.generate.people.plan import (
     sampling_plan,
 )
 from studio.generate.people.weave import Woven, weave
-from studio.terminal.cost import Prices, Spent, counted, total
+from studio.terminal.cost import Spent, counted, money_of, total
 
 _MOST_NAMED = 12
 _NUMBERS = 100
@@ -216,12 +216,14 @@ class PeopleJob(Job):
         """Whether a rehearsal can say what is wished: that is in the world's language."""
         return not self._wish or bool(rehearsed(self._wish, self.language))
 
-    def forecast(self) -> Spent:
+    def forecast(self, settings: Settings) -> Spent:
         """What the calls that are still to be made are likely to cost, if all goes well."""
         calls = self.count - (self.made or min(self.files.answers_kept(), self.count))
         asked = prompt_tokens(prompt_of(self._context(0, 0, ())).messages)
         told = estimate_tokens(self._rehearse(self._context(0, 0, ()), random.Random(0)).model_dump_json())
-        return Counter(calls=calls, prompt_tokens=calls * asked, completion_tokens=calls * told)
+        price = settings.llm.prices.get(settings.llm.of("closing").model or "")
+        money: Any = price.of(calls * asked, calls * told) if price else 0
+        return Counter(calls=calls, prompt_tokens=calls * asked, completion_tokens=calls * told, money=money)
 
     def todo(self, dataset: Dataset) -> list[int]:
         """The next attempts, by what is in the world now; before the first the plan is written down."""
@@ -237,7 +239,7 @@ class PeopleJob(Job):
             self.content = load_game(self.content.directory)
             people = [(self._slot(number), person) for number, person in sorted(self._standing.kept.items())]
             woven = weave(self.content, people, self.language, self.there)
-            record = self._record(dataset, settings, order.prices, {**self.there, **woven.ids})
+            record = self._record(dataset, settings, {**self.there, **woven.ids})
             self.made = record["made"]
             self.files.write(self._marked(woven, rehearsed=record["rehearsal"]), record)
         yield from self._told(record, order.language)
@@ -294,7 +296,7 @@ class PeopleJob(Job):
         people = {f"{person_id}.yaml" for person_id in woven.ids.values()}
         return {name: mark + text if Path(name).name in people else text for name, text in woven.files.items()}
 
-    def _record(self, dataset: Dataset, settings: Settings, prices: Prices | None, people: dict[int, str]) -> Card:
+    def _record(self, dataset: Dataset, settings: Settings, people: dict[int, str]) -> Card:
         """What came of it: `people` are in the world. `doubles` counts answers that were nearly somebody else; `calls`,
         `spent` and `money` are of all goes.
         """
@@ -318,7 +320,7 @@ class PeopleJob(Job):
             "calls": spent["calls"],
             "calls_per_person": round(spent["calls"] / max(1, len(people)), 2),
             "spent": counted(spent),
-            "money": None if prices is None else prices.of(spent),
+            "money": money_of(spent) or None,
             "outcome": outcome(self.plan, people.keys()),
         }
 

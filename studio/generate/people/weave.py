@@ -11,10 +11,20 @@ from typing import Any, cast
 
 import networkx as nx
 
-from service.public.files import CHARACTERS, MAPS_FILE, NPCS, SLUG_MAX, Content, Facility, read_values
+from service.public.files import (
+    CHARACTERS,
+    MAPS_FILE,
+    NPCS,
+    SLUG_MAX,
+    Content,
+    Facility,
+    as_yaml,
+    newly_wrong,
+    read_values,
+)
 from service.public.words import Language
-from studio.exchange.draft import id_of
-from studio.exchange.place import as_yaml, maps_text, refuse_wrong
+from studio.exchange.draft import ImportRefused, id_of
+from studio.exchange.place import maps_text
 from studio.generate.people.asking import MadePerson, WishedPerson
 from studio.generate.people.days import PAID, open_posts, routine, work_of, workplace
 from studio.generate.people.parts import WORKING_AGE, PersonSlot, Tie, found, parts
@@ -46,8 +56,9 @@ def weave(
     """
     weaving = _Weaving(world, people, language, there)
     values = weaving.files()
-    refuse_wrong(world.checked, values)
     texts = {name: maps_text(one) if name == MAPS_FILE else as_yaml(one) for name, one in values.items()}
+    if wrong := newly_wrong(world.directory, texts):
+        raise ImportRefused(wrong)
     return Woven(files=texts, ids=weaving.ids)
 
 

@@ -28,6 +28,7 @@ func _initialize():
 	client.service_url = OS.get_environment("SERVICE")
 	client.world_id = OS.get_environment("WORLD")
 	client.player_id = scenario["player"]["id"]
+	client.events.position = "0"
 	client.connect("told", self, "_on_told")
 	client.connect("answered", self, "_on_answered")
 	client.connect("refused", self, "_on_refused")

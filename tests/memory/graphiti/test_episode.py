@@ -234,7 +234,7 @@ def test_a_crash_after_graphiti_wrote_is_made_whole_without_asking_the_model_aga
         reads = reading(room, neo4j_server, model)
         remember(reads, episode=heard_of(1), said=SAID)
         with monkeypatch.context() as crash:
-            crash.setattr("service.runtime.memory_jobs.adopt", dies)
+            crash.setattr("service.runtime.carried.adopt", dies)
             deliver(reads)
         calls = len(model.requests)
         assert remembered(reads) == {}

@@ -14,6 +14,7 @@ from sqlmodel import select
 
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import GraphUnavailable
+from service.memory.forgetting import forget_world
 from service.memory.graphiti import projection
 from service.memory.graphiti.connection import Neo4jConnection, major
 from service.memory.graphiti.episode import moment
@@ -28,8 +29,7 @@ from service.memory.graphiti.vendor import (
 )
 from service.memory.projection import read_changes
 from service.memory.record import Kind, Mode, Source, Support
-from service.runtime.made_people import forget_world
-from service.runtime.memory_jobs import Deliveries
+from service.runtime.carried import Deliveries
 from service.runtime.snapshots import branch, rows_of
 from service.store.jobs import JobKind
 from service.store.tables import MemoryOwnerRow, SummaryRow

@@ -508,9 +508,7 @@ def test_people_are_tested_and_the_exit_code_says_how_it_went(main: Main, tmp_pa
 
 def test_a_person_of_a_wish_is_made_and_the_world_stays_valid(main: Main, tmp_path: Path) -> None:
     main("init", "game")
-    code, told, _ = main(
-        "people", "make", "a ferry pilot who is afraid of fog", "--world", "game", "--language", "en", "--price-in", "1"
-    )
+    code, told, _ = main("people", "make", "a ferry pilot who is afraid of fog", "--world", "game", "--language", "en")
     assert code == 0
     assert "1 person asked for (en), 0 of them in game already" in told
     assert "Rehearsal: no language model is asked." in told

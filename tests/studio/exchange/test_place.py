@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from service.content.check import examine
-from service.content.files import ContentUnwritable
+from service.content.files import ContentUnwritable, write_all
 from service.content.load import load_content
 from service.content.lore import KnownByEntry
 from studio.exchange.card import read_card
 from studio.exchange.draft import Draft, ImportRefused
-from studio.exchange.place import Wish, take_in, write_all
+from studio.exchange.place import Wish, take_in
 from tests.content.village import Village
 from tests.studio.exchange.cards import as_json, card
 

@@ -6,19 +6,17 @@ import pytest
 
 from service.usage import Usage
 from studio.generate.making import Meter, Progress
-from studio.terminal.cost import Prices
 from studio.terminal.show import Show
 
 
 def test_rate_cost_and_time_left_are_of_this_run(capsys: pytest.CaptureFixture[str]) -> None:
     now, meter = [100.0], Meter()
-    prices = Prices(prompt=2, completion=0)
-    progress = Progress(Show(), "en", meter, prices, done=40, clock=lambda: now[0])
+    progress = Progress(Show(), "en", meter, done=40, clock=lambda: now[0])
     progress.expect(60)
     assert "left unknown" in progress.line()
     with meter.item() as spent:
-        meter.count("speaker", Usage(calls=1, prompt_tokens=500_000))
-    assert spent == {"speaker": Counter(calls=1, prompt_tokens=500_000)}
+        meter.count("speaker", Usage(calls=1, prompt_tokens=500_000, money=1.0))
+    assert spent == {"speaker": Counter(calls=1, prompt_tokens=500_000, money=1)}
     for _ in range(20):
         progress.advance()
     now[0] += 9

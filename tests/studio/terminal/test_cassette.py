@@ -1,6 +1,7 @@
 """Owns the tests that a recorded story is told again by its cassette alone, byte for byte, and from a snapshot on."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,8 @@ from service.app import create_app
 from service.export.files import export_to
 from service.export.story import StorySpan
 from service.llm.cassette import Cassette, Recorded
+from service.llm.chat import Answer, ModelWrapper, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
-from service.llm.wrappers import Logged
 from service.memory.choose import RecordedEmbedder
 from service.memory.memory_store import MemoryStore
 from service.settings import Settings
@@ -44,13 +45,21 @@ def restore(client: TestClient) -> None:
     client.post("/world/restore", json={"name": "noon"}).raise_for_status()
 
 
+class Slow(ModelWrapper):
+    """A ChatModel that takes 17 milliseconds to answer, as it says."""
+
+    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
+        answer = await self._inner.complete(prompt, on_text)
+        return replace(answer, usage=replace(answer.usage, milliseconds=17))
+
+
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
     """The cassette of some hours of the village, a snapshot in their middle, and what was told of them."""
     tmp_path = tmp_path_factory.mktemp("recorded")
     cassette = Cassette(tmp_path / "cassette", "record")
     cassette.voiced(dict.fromkeys(ROLES, VOICE))
-    model = Recorded(Logged(ByQuestion(hurries=False)), cassette, VOICE)
+    model = Recorded(Slow(ByQuestion(hurries=False)), cassette, VOICE)
     cassette.embedded_by("openai:m")
     embedder = RecordedEmbedder(FakeEmbedder(), cassette, "openai:m")
     settings, models = settings_of(tmp_path / "lived"), Models(dict.fromkeys(ROLES, model), cassette)

@@ -1,19 +1,21 @@
 """Owns the tests of the feed, the ledger and the panel of a run: what happens in words, in both languages."""
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from rich.console import Console
 from sqlmodel import Session
 
 from service.content.load import Content
-from service.locales import Language
+from service.locales import Language, languages, room
 from service.people.worlds import WorldRepository, WorldView
 from service.public.events import StoryEvent
 from service.public.talk import Talk
 from service.settings import WorldSettings
 from service.store.tables import EventRow, SummaryRow, TurnRow, WorldRow
-from studio.terminal.cost import Prices, Spent
+from service.store.usage import Purpose
+from service.usage import Usage
+from studio.terminal.cost import money_of, spent_on
 from studio.terminal.feed import Feed, Ledger, RunResult, summary
 from studio.terminal.show import Status, panel
 from tests.store.conversations import conversation_row
@@ -180,7 +182,7 @@ def test_hours_are_counted_by_action_and_split_where_a_day_begins(village: Conte
 def test_what_took_a_few_minutes_is_told_in_minutes_and_what_took_none_is_not_told(village: Content) -> None:
     world, ledger = opened(village, "en"), Ledger(opened(village, "en"), NOW)
     ledger.days["aoi"][NOW // MINUTES_PER_DAY].minutes.update({"work": 90, "walk": 6, "talk": 2, "sleep": 0})
-    result = RunResult(world=world, since=NOW, ledger=ledger, deciding=(), needs={}, spent={}, prices=None, seconds=1.0)
+    result = RunResult(world=world, since=NOW, ledger=ledger, deciding=(), needs={}, spent={}, seconds=1.0)
     (did,) = (line for line in summary(result) if "did:" in line)
     assert [word for word in did.split() if word in ("1.5", "0.1", "2", "h,", "min")] == [
         "1.5",
@@ -224,6 +226,11 @@ def test_the_panel_never_runs_over_a_line_and_shows_the_end_of_what_is_said(widt
 
 
 def test_money_is_what_the_tokens_cost() -> None:
-    spent = Spent(calls=3, prompt_tokens=2_000_000, completion_tokens=500_000)
-    assert Prices(prompt=0.4, completion=1.6).of(spent) == "1.60"
-    assert Prices(prompt=0.001, completion=0).of(spent) == "0.0020"
+    assert [money_of(spent_on(Usage(calls=3, money=money))) for money in (1.6, 0.002, 0.0)] == ["1.60", "0.0020", ""]
+
+
+def test_whatever_calls_are_counted_for_has_a_name_in_the_cost_of_a_run() -> None:
+    purposes = {name for one in get_args(Purpose) for name in (get_args(one) or (one,))}
+    assert {"character", "attitude", "survey", "quality"} < purposes
+    for language in languages():
+        assert purposes < set(room(language, "run.roles")), language

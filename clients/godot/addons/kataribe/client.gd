@@ -42,7 +42,8 @@ const SILENCE := 40.0
 @export var world_id := "main"
 @export var player_id := "player"
 
-## What was heard. `events.position` belongs into the saved game: set it before `join`, and nothing is heard twice.
+## What was heard. `events.position` belongs into the saved game: set it before `join`, and nothing is heard twice. Left
+## empty, what the player has heard before is over.
 var events = Events.new()
 
 var _conversation_id := ""
@@ -55,10 +56,19 @@ var _quiet := 0.0
 var _pause := 0.0
 
 
-## Make the player in the world, and hear what it hears from now on. The first thing to do.
+## Make the player in the world, and hear what it hears from `events.position` on. The first thing to do.
 func join(player_name: String) -> void:
 	randomize()
 	_send("join", HTTPClient.METHOD_PUT, "/people/" + player_id, {"kind": "player", "name": player_name})
+	if events.position == "":
+		_catch_up("0")
+
+
+## Find the newest position, page by page, before anything else is done.
+func _catch_up(position: String) -> void:
+	var path = "/people/" + player_id + "/updates?wait=0&after=" + position
+	var command = {"name": "catch_up", "method": HTTPClient.METHOD_GET, "path": path, "body": "", "key": _name()}
+	_commands.insert(0 if position != "0" else _commands.size(), command)
 
 
 ## Stand on a node of the world's map, beside those who are to be talked to; null: nowhere. `more`: `{"busy": true}`
@@ -73,7 +83,27 @@ func start(partner_id: String, more := {}) -> void:
 	_send("start", HTTPClient.METHOD_POST, "/conversations/start", _with(body, more))
 
 
-## `more`: other fields of POST /conversations/{id}/say, as `context`.
+## Sit down with those who talk beside the player, who speaks next. `talking_in` of GET /world/people names their talk.
+func sit_down(conversation_id: String) -> void:
+	_send("sit_down", HTTPClient.METHOD_POST, "/conversations/" + conversation_id + "/join", {"person_id": player_id})
+
+
+## Ask somebody who stands beside to sit down, too.
+func invite(person_id: String) -> void:
+	_post("invite", "/join", {"person_id": person_id})
+
+
+## Get up; the others go on without the player.
+func leave() -> void:
+	_post("leave", "/leave", {"person_id": player_id})
+
+
+## Say it to one who is there: nobody else hears it, or the answer.
+func whisper(to: String, text: String) -> void:
+	say(text, {"to": to, "loudness": "whisper"})
+
+
+## `more`: other fields of POST /conversations/{id}/say, as `context`, or `to`, who answers.
 func say(text: String, more := {}) -> void:
 	_post("say", "/say", _with({"text": text, "message_id": _name()}, more))
 
@@ -118,7 +148,7 @@ func _send(command: String, method: int, path: String, body: Dictionary) -> void
 func _process(delta: float) -> void:
 	_work_off()
 	_pause -= delta
-	if _is_following:
+	if _is_following and events.position != "":
 		_follow(delta)
 
 
@@ -148,10 +178,16 @@ func _take(command: String, code: int, body: String) -> void:
 		answer["status"] = code
 		emit_signal("refused", command, answer)
 		return
+	if command == "catch_up" and answer["items"].size() > 0:
+		_catch_up(answer["next"])
+		return
+	if command == "catch_up":
+		events.position = answer["next"]
+		return
 	if command == "join":
 		_is_following = true
 		_conversation_id = answer["talking_in"] if answer["talking_in"] != null else ""
-	elif command == "start":
+	elif command in ["start", "sit_down"]:
 		_conversation_id = answer["id"]
 	emit_signal("answered", command, code, answer)
 

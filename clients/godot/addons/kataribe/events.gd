@@ -1,8 +1,8 @@
 extends RefCounted
 ## What the service tells (docs/client-events.md), out of the bytes of its server-sent events. No network, no clock.
 
-## Whoever asks again from here is told what comes next, and nothing twice.
-var position := "0"
+## Whoever asks again from here is told what comes next, and nothing twice. "0": all that the player ever heard.
+var position := ""
 ## The utterance that was begun last, and its words so far.
 var utterance_id := ""
 var text := ""

@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.content.check import examine
-from service.content.files import init_content, small_content
+from service.content.files import init_content, small_content, write_all
 from service.content.load import load_content
 from service.locales import languages
 from studio.exchange.draft import ImportRefused
-from studio.exchange.place import write_all
 from studio.generate.people.asking import MadePerson
 from studio.generate.people.parts import PersonSlot, Tie
 from studio.generate.people.plan import DemographyFile, sampling_plan

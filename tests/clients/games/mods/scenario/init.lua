@@ -84,8 +84,10 @@ local function on_event(event)
 	end
 end
 
+local fits_twice, why = pcall(kataribe.register_action, "give_item", function() end) -- the demo's mod has done so
+assert(not fits_twice and why:find("'give_item' has a handler already", 1, true), why)
 for id, told in pairs(scenario.game) do
-	kataribe.register_action(id, function()
+	kataribe.override_action(id, function()
 		if told then
 			return told.ok, told.message
 		end

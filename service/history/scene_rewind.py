@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from service.errors import NotFound
+from service.history.rewind import Cut, of_world, standing
 from service.memory.record import Kind, turn_key
 from service.memory.telling import MemoryKind, ref, turn_ref
-from service.runtime.rewind import Cut, of_world, standing
 from service.store.event_kinds import (
     CommitmentDue,
     CommitmentMade,

@@ -79,7 +79,7 @@ _BY_NOBODY: Mapping[type[Payload], str] = {
     **dict.fromkeys((DayBegan, MemoryExpired, CommitmentDue), "why.clock"),
 }
 """Why something happened that no person of the world decided."""
-_ANSWERED_BY_MODEL = ("model", "fallback")
+_ANSWERED_BY_MODEL = ("model", "rehearsal", "fallback")
 _ENDS = tuple(one.kind for one in (CommitmentKept, CommitmentBroken, CommitmentMoved, CommitmentReleased))
 
 

@@ -5,7 +5,7 @@ import time
 import pytest
 from prometheus_client import CollectorRegistry
 
-from service.store.metrics import MOST_WORLDS, measure_store
+from service.api.metrics import MOST_WORLDS, measure_store
 from service.store.session import Database
 from service.store.tables import JobRow, WorldRow
 

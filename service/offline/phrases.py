@@ -51,8 +51,8 @@ class Phrases:
         return re.sub("|".join(self.texts[f"marks.{mark}"]), " ", text, flags=re.IGNORECASE)
 
     def kin(self, text: str) -> str:
-        """The text with one word for all words of a kind: a daughter and a son are children (`offline.marks.kin`)."""
-        for n, kind in enumerate(self.texts["marks.kin"]):
+        """The text with one word for all words of a kind: a daughter and a son are children (`offline.kin`)."""
+        for n, kind in enumerate(self.texts["kin"]):
             text = re.sub(kind, f" kin{n} ", text, flags=re.IGNORECASE)
         return text
 

@@ -149,7 +149,7 @@ class OfflineSpeaker:
         return (words.has("open", self.heard) and self.tell(" ".join((asked, *self.own[-1:])))) or self.say("nothing")
 
     def _bearing(self, query: str) -> str:
-        """What of all it knows holds most of what is asked last; else what is of the same kind (`offline.marks.kin`).
+        """What of all it knows holds most of what is asked last; else what is of the same kind (`offline.kin`).
         Who is of a kind to it comes first.
         """
         known, kin = self._known, self.phrases.kin

@@ -136,10 +136,8 @@ def tables(url: str) -> Tables:
     engine = create_engine(url)
     with engine.connect() as connection:
         told = {}
-        taken_back = {
-            data["utterance_id"]
-            for data in connection.scalars(select(EventRow.data).where(col(EventRow.kind) == UtteranceDiscarded.kind))
-        }
+        discarded = select(col(EventRow.data)).where(col(EventRow.kind) == UtteranceDiscarded.kind)
+        taken_back = {data["utterance_id"] for data in connection.scalars(discarded)}
         for table in SQLModel.metadata.sorted_tables:
             if table.name not in _APART:
                 columns = [c for c in table.c if not _OF_THE_MACHINE.fullmatch(c.name) and not _is_numbered(c)]

@@ -25,7 +25,8 @@ from service.llm.choose import ROLES, Models
 from service.replay import replay
 from service.settings import Settings
 from service.store.phase import Audience
-from tests.api.play import until
+from tests.api.play import settings_for, until
+from tests.content.village import Village
 from tests.end_to_end.process import forked
 from tests.servers import NO_AUTHORITIES
 from tests.studio.terminal.by_question import ByQuestion, settings_of
@@ -225,6 +226,23 @@ def test_a_story_replays_from_its_log_also_where_the_service_was_killed_in_its_m
     assert asyncio.run(replay(settings, "main", tmp_path / "commands.jsonl", models=models)) == log.count(b"\n") - 1
     assert _story(settings, tmp_path / "again.jsonl") == _story(settings_of(lived), tmp_path / "lived.jsonl")
     assert kinds_of(log) >= KINDS
+
+
+def test_whom_a_client_lets_go_of_is_let_go_of_again_at_the_same_minute(tmp_path: Path) -> None:
+    content = Village().write(tmp_path / "content")
+    lived, again = (
+        settings_for(tmp_path / name, content, llm={"provider": "rehearsal"}, allowed_hosts=["127.0.0.1"])
+        for name in ("lived", "again")
+    )
+    with TestClient(create_app(lived), base_url="http://127.0.0.1") as client:
+        client.post("/characters/sora/actions", json={"type": "move", "node_id": "yard"}).raise_for_status()
+        for _ in range(5):
+            client.post("/world/tick", json={"ticks": 310}).raise_for_status()
+        assert client.get("/characters/sora").json()["decision"] == "routine"
+        log = client.get("/world/commands").content
+    (tmp_path / "commands.jsonl").write_bytes(log)
+    asyncio.run(replay(again, "main", tmp_path / "commands.jsonl"))
+    assert _story(again, tmp_path / "again.jsonl") == _story(lived, tmp_path / "lived.jsonl")
 
 
 def test_what_cannot_be_done_again_is_named(tmp_path: Path) -> None:

@@ -515,6 +515,13 @@ export interface components {
             /** @description of a closing, or of a talk whose model is away: when it is tried again by itself (the machine's time, in UTC); null: it is not */
             next_try_at?: string | null;
         };
+        /** @description One field that is wrong. */
+        FieldError: {
+            /** @description Where: body.goal, query.limit, header.X-World-Id */
+            field: string;
+            /** @description what is wrong with it */
+            message: string;
+        };
         /** @description What the character wants of the conversation. */
         GoalOut: {
             /** @description what it wants, in a sentence */
@@ -1537,13 +1544,6 @@ export interface components {
             kind: "world.restored";
             /** @description what is told of an event of that kind */
             data: components["schemas"]["WorldRestored"];
-        };
-        /** @description One field that is wrong. */
-        FieldError: {
-            /** @description Where: body.goal, query.limit, header.X-World-Id */
-            field: string;
-            /** @description what is wrong with it */
-            message: string;
         };
         /** @description RFC 9457 problem details */
         Problem: {

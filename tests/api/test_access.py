@@ -132,10 +132,13 @@ def test_a_key_for_one_player_opens_nothing_of_another(
         if player != "ken":
             assert client.post("/conversations/start", json=body, headers=mine).status_code == 403
     others = {"person_id": "mika", "character_id": "mika", "conversation_id": talks["mika"]}
-    looked_into = {"POST /conversations/start", "POST /v1/chat/completions"}
+    join = "POST /conversations/{conversation_id}/join"
+    looked_into = {"POST /conversations/start", "POST /v1/chat/completions", join}
     for operation in operations.keys() - NEEDS_NONE - looked_into:
         told = answer(client, operation, mine, **others)
         assert refused(told) == (operation not in OF_NOBODY), (operation, told)
+    seat = client.post(f"/conversations/{talks['mika']}/join", json={"person_id": "mika"}, headers=mine)
+    assert seat.status_code == 403, seat.text
     hello: dict[str, Any] = {"messages": [{"role": "user", "content": "Hello."}]}
     for model, status in (("npc:baker@mika", 403), ("npc:baker", 403), ("npc:baker@ken", 200)):
         told_chat = client.post("/v1/chat/completions", json={"model": model, **hello}, headers=mine)

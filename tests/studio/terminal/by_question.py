@@ -15,6 +15,7 @@ from tests.api.play import settings_for
 from tests.content.village import Village
 from tests.freeze.script import ANSWERS, Question, question_of
 from tests.memory.answers import plain
+from tests.memory.whispers import answered_alike
 
 VOICE = Voice(name="by question", model="m", temperature=None)
 GOAL = {"goal": "Hear of the loaves", "success_criteria": "Their number is known"}
@@ -37,6 +38,8 @@ class ByQuestion:
         moment = (question.what, question.person_id, prompt.thread, getattr(given, "at", ""))
         index = zlib.crc32(repr((*moment, len(getattr(given, "lines", ())))).encode()) % 1000
         fields = self._answer(question, index, prompt.language)
+        if question.what == "remembers" and len(given.participants) > 2:
+            fields = answered_alike(prompt, [f"They talked of {index} loaves."]).model_dump(mode="json")
         value = prompt.answer.model_validate({k: v for k, v in fields.items() if k in prompt.answer.model_fields})
         words = str(fields.get("utterance", "")).split()
         for number in range(1, len(words) + 1):

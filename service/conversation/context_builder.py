@@ -313,6 +313,19 @@ def _context(
         unsettled_ago=_ago(world, recent.unsettled[-1].at) if recent.unsettled else "",
         said_today=said_today,
         said_before=said_before,
+        relations=tuple(
+            (world.name_of(line.person), line.text)
+            for line in world.cast.actor(person_id).persona
+            if line.person is not None
+        ),
+        places=tuple(
+            (
+                one.name,
+                " ".join((one.description, *sorted(one.tags))),
+                world.say("common.comma").join(hours.label for hours in one.hours),
+            )
+            for one in world.map.facilities.values()
+        ),
         turns_left=conversation.max_turns,
         acts=conversation.chat_idle_minutes is None,
         goal=goal_of(conversation) if opens and conversation.goal_given else None,

@@ -139,7 +139,8 @@ class PromptContext(PromptValues):
     `secrets` are those that the partner, and who else is there, may be told. `heard` is what it remembers, from
     anybody, that bears on its goal. `past` are lines of a past with the partner that was given.
     `said_today` and `said_before` (in the days before) are what it has said to the partner, and all that was said among
-    more than two: no prompt tells it, but who speaks without a model repeats nothing of it.
+    more than two: no prompt tells it, but who speaks without a model repeats nothing of it; and answers by `relations`
+    (a name, and what that one is to it) and by `places` (a name, what is there, and when it is open).
     `unsettled` are the last lines of a talk of these two that has ended but is not yet remembered (its closing
     runs, or failed), and `unsettled_ago` when that was. `persona` is what of itself, as its author wrote, bears on
     the moment; `learned` what it told about itself before; `mid_term` what affects its next days; `today` the day's
@@ -194,6 +195,8 @@ class PromptContext(PromptValues):
     unsettled_ago: str = ""
     said_today: tuple[str, ...] = ()
     said_before: tuple[str, ...] = ()
+    relations: tuple[tuple[str, str], ...] = ()
+    places: tuple[tuple[str, str, str], ...] = ()
 
     opened_for: OpenedFor | None = None
     matter: str = ""

@@ -17,6 +17,8 @@ from service.memory.lexical import sentences, share, squeezed, telling
 
 _SLOT = re.compile(r"\\\{(\w+)\\\}")
 _SLOTS = {"fact": r"(?P<fact{n}>[^\n]{{1,200}}?)", "said": r"[^\n]{{1,200}}?"}
+_NO_SMALL_TALK = ("relation", "place", "open", "ask_about")
+"""Wordings that tell something, or ask after it."""
 _NAME = r"[^\n。．.!?！？「」\"]{{0,80}}?"
 """What fills any other slot: a name, a time, a topic."""
 
@@ -48,13 +50,34 @@ class Phrases:
         """The text with blanks in the place of what is marked so."""
         return re.sub("|".join(self.texts[f"marks.{mark}"]), " ", text, flags=re.IGNORECASE)
 
+    def kin(self, text: str) -> str:
+        """The text with one word for all words of a kind: a daughter and a son are children (`offline.kin`)."""
+        for n, kind in enumerate(self.texts["kin"]):
+            text = re.sub(kind, f" kin{n} ", text, flags=re.IGNORECASE)
+        return text
+
+    def turned(self, relation: str) -> str:
+        """What somebody is to the speaker, as that one says it: "your wife; she bakes" becomes "my wife"."""
+        head = re.split(r"[;；,、。]", relation.strip().rstrip("."), maxsplit=1)[0]
+        for you, i in (rule.split(" => ") for rule in self.texts["turned"]):
+            head = re.sub(you, i, head, flags=re.IGNORECASE)
+        return head
+
     def asks(self, text: str) -> bool:
         """Whether one of its sentences ends as a question does."""
         return any(self.has("question", sentence) for sentence in sentences(text))
 
     def asked(self, text: str) -> str:
-        """Its questions, without small talk."""
-        return " ".join(one for one in sentences(self.small_talk.sub("\n", text)) if self.has("question", one))
+        """Its questions, without small talk, and without a word or two that the speaker goes on to answer ("My back? It
+        aches."); in a script that parts no words, those are not told apart.
+        """
+        parts = sentences(self.small_talk.sub("\n", text))
+        return " ".join(
+            one
+            for n, one in enumerate(parts)
+            if self.has("question", one)
+            and not (one.isascii() and len(one.split()) <= 2 and any(not self.asks(later) for later in parts[n + 1 :]))
+        )
 
     def fact(self, name: str, fact: str) -> str:
         """An authored fact as a sentence that names whose it is."""
@@ -70,15 +93,18 @@ class Phrases:
         return [passage for passage in map(self.joined, parts) if telling(passage)]
 
     def _tells(self, sentence: str) -> bool:
-        return not any(self.has(mark, sentence) for mark in ("greeting", "farewell", "question"))
+        return not any(self.has(mark, sentence) for mark in ("greeting", "farewell", "thanks", "question"))
 
 
 @cache
 def phrases(language: Language) -> Phrases:
     """The sentences of that language."""
     texts = {key: text if isinstance(text, tuple) else (text,) for key, text in room(language, "offline").items()}
-    said = {wording for key, wordings in texts.items() if key.startswith(("polite.", "plain.")) for wording in wordings}
-    patterns = (_pattern(wording, n) for n, wording in enumerate(sorted(said, key=lambda one: (-len(one), one))))
+    spoken = [
+        key for key in texts if key.startswith(("polite.", "plain.")) and key.rpartition(".")[2] not in _NO_SMALL_TALK
+    ]
+    said = sorted({wording for key in spoken for wording in texts[key]}, key=lambda one: (-len(one), one))
+    patterns = (_pattern(wording, n) for n, wording in enumerate(said))
     return Phrases(texts=texts, small_talk=re.compile(rf"(?:^|(?<=[\s。.!?！？…」\"]))(?:{'|'.join(patterns)})"))
 
 
@@ -128,8 +154,10 @@ def recollections(line: str, language: Language) -> list[Recollection]:
     if group := _form(language, "remembered.group.told").fullmatch(line):
         found, name = _NOTED.finditer(group["told"]), group["name"]
         return [_recollection(one["ago"], name, one["clause"], language) for one in found]
-    known = _KNOWN.fullmatch(line)
-    return [_recollection(known["ago"], "", known["clause"], language)] if known else []
+    known, you = _KNOWN.fullmatch(line), sentence(language, "remembered.you")
+    turns = re.split(r" / (?=[^:/\n]{1,80}: )", known["clause"]) if known else ()  # a question with its answer
+    recalled = (_recollection(known["ago"], "", turn, language) for turn in turns if known)
+    return [one for one in recalled if one.name != you]
 
 
 def words_of(name: str, text: str, language: Language) -> str:
@@ -143,13 +171,14 @@ def _recollection(ago: str, name: str, clause: str, language: Language) -> Recol
         forms = (_form(language, key).fullmatch(clause) for key in ("remembered.words", "remembered.said"))
         words = next(filter(None, forms), None)
         return Recollection(ago, name, clause, words["told"] if words else clause)
+    clause = _form(language, "remembered.overheard").sub(r"\g<told>", clause)
     quoted = _form(language, "remembered.said").fullmatch(clause) or _TURN.fullmatch(clause)
     return Recollection(ago, quoted["name"] if quoted else "", clause, quoted["told"] if quoted else clause)
 
 
 @cache
 def _form(language: Language, key: str) -> re.Pattern[str]:
-    text = re.escape(sentence(language, key, name="\0", told="\1", said="\1"))
+    text = re.escape(sentence(language, key, name="\0", told="\1", said="\1", text="\1"))
     return re.compile(text.replace("\0", "(?P<name>.+?)").replace("\1", "(?P<told>.+)"), re.DOTALL)
 
 
@@ -168,7 +197,8 @@ def lines_of(profile: CharacterProfile | NpcProfile, kind: LineKind, phrases: Ph
     marked = ("greeting", "farewell", *(["reply"] if profile.kind == "character" else []))
 
     def kind_of(line: str) -> str:
-        other = "question" if phrases.has("question", line) else "statement"
+        asks = sum(len(one) for one in sentences(line) if phrases.has("question", one))
+        other = "question" if phrases.has("question", line) or 2 * asks > len(line) else "statement"
         return next((mark for mark in marked if phrases.has(mark, line)), other)
 
     lines = filter(None, map(str.strip, profile.lines))

@@ -1,12 +1,13 @@
-"""Owns the speaker, in a talk or a scene: greets, answers with what bears on what it is asked or does not know, asks
-back, takes its leave; beside its words it thinks and acts, asks something of the game, and suggests lines; and who is
-next. Nothing twice.
+"""Owns the speaker, in a talk or a scene: greets, answers with what bears on what it is asked or does not know, takes
+its leave; beside its words it thinks and acts, asks something of the game, and suggests lines; and who is next. Nothing
+twice.
 """
 
+import math
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel
 
@@ -19,7 +20,17 @@ from service.conversation.prompt import (
     ScenePart,
     answer_of,
 )
-from service.memory.lexical import likeness, sentences
+from service.memory.lexical import (
+    asks_when,
+    is_named,
+    likeness,
+    says_little,
+    sentences,
+    telling,
+    tells_a_time,
+    tokens,
+)
+from service.memory.ranking import FEW
 from service.offline.phrases import (
     LineKind,
     Recollection,
@@ -37,8 +48,12 @@ from service.offline.phrases import (
 )
 from service.store.phase import Loudness, OpenedFor
 
-_PATIENCE = 3
-"""Own turns after which the opener leaves."""
+_PATIENCE = 4
+"""In its turn of that number the opener leaves for certain; the nearer it is, the likelier in one before."""
+_MOST_OF_IT = 0.5
+"""An answer holds more than that share of the words of its question, the rarer the more a word counts."""
+_SELDOM = 0.25
+"""How often somebody who has told something asks for something too."""
 _COLD, _WARM = -40, 40
 _LONGEST, _LONGEST_QUOTE = 400, 110
 
@@ -59,7 +74,7 @@ def speak(context: PromptContext, rng: random.Random) -> NpcTurn | CharacterTurn
 
 
 class OfflineSpeaker:
-    """One person at one moment. A turn is a greeting at first, something told, and a question or a goodbye."""
+    """One person at one moment. A turn is a greeting at first, something told, a question at times, or a goodbye."""
 
     def __init__(self, context: PromptContext, rng: random.Random) -> None:
         self.context, self.rng = context, rng
@@ -86,8 +101,7 @@ class OfflineSpeaker:
         told = self.news() if self.is_asked or not is_over else ""
         question = "" if is_over or self.phrases.asks(told) else self.question(told)
         leaves = is_over or not (told or question)
-        thanks = self.say("thanks") if leaves and any(map(self.phrases.told, self.theirs)) else ""
-        return [*greeting, told, thanks, self.bye() if leaves else question], leaves
+        return [*greeting, told, self.bye() if leaves else question], leaves
 
     def greeting(self) -> list[str]:
         """A greeting, and who I am if we have not met; in the first turn."""
@@ -95,7 +109,7 @@ class OfflineSpeaker:
         if self.own or self.is_cold:
             return []
         has_met = context.acquainted or context.times_met or context.meetings or context.unsettled
-        return [self.hello(), self.say("again" if has_met or context.said_today else "introduce")]
+        return [self.hello(), "" if has_met or context.said_today else self.say("introduce")]
 
     def news(self) -> str:
         """What it tells: why it came, the answer to what it is asked, a word on what was heard; or, where it is asked
@@ -107,42 +121,137 @@ class OfflineSpeaker:
         if self.asked:
             return self.answer()
         if self.heard and not self.is_asked:
-            return self.line("reply") or self.recalled(self.heard) or self.tell(self.heard, bears=True)
+            return self.line("reply") or self.recalled(self.heard) or self.tell(self.heard, bears=self.is_cold)
         recalled = "" if self.heard or self.is_cold else self.recalled(self.wanted, anyway=True)
         return recalled or self.tell(f"{self.wanted} {self.heard}", bears=self.is_cold)
 
     def answer(self) -> str:
-        """What bears on what it is asked, of the partner itself what that one has told; else that it does not know,
-        unless it was asked in answer to its greeting.
+        """What bears on what it is asked, or on that and what was asked before, where it goes on from there; of the
+        partner itself what that one has told; else that it does not know, unless it was asked in answer to its
+        greeting.
         """
-        if self.phrases.has("who", self.asked):
+        words, asked = self.phrases, self.asked
+        if words.has("who", asked):
             return self.say("introduce")
-        query = self.phrases.without("little", self.asked)
-        if self.phrases.has("own", self.asked):
-            return self.recalled(query, self.theirs[::-1], anyway=True) or self.say("nothing")
-        told = self.tell(query, bears=True) or self.recalled(query, self.theirs[-2::-1], of_anybody=True)
-        if told or (self.context.begins and self.phrases.has("greeting", self.heard)):
+        query = words.without("little", words.without("work", asked))
+        if words.has("own", asked):
+            return self.recalled(query, self.theirs[::-1], anyway=not telling(query)) or self.say("nothing")
+        if words.has("work", asked):  # is what its author says of it first
+            query = next(iter(self.context.speaker.facts), query)
+        told = (
+            (words.has("hours", asked) and self._when_open(query))
+            or ((words.has("back", asked) or not telling(query)) and self._going_on(query))
+            or self._bearing(query)
+            or self.recalled(query, self.theirs[-2::-1], of_anybody=True)
+        )
+        if told or (self.context.begins and words.has("greeting", self.heard)):
             return told
-        key = "all_told" if bearing(query, self._authored) else "nothing"
-        return self.tell(self.asked) if self.phrases.has("open", self.asked) else self.say(key)
+        return (words.has("open", self.heard) and self.tell(" ".join((asked, *self.own[-1:])))) or self.say("nothing")
+
+    def _bearing(self, query: str) -> str:
+        """What of all it knows holds most of what is asked last; else what is of the same kind (`offline.kin`).
+        Who is of a kind to it comes first.
+        """
+        known, kin = self._known, self.phrases.kin
+        kindred = [
+            one._replace(text=self.phrases.without("beside", one.slots["relation"]))
+            for one in known
+            if one.key == "relation" and kin(query) != query
+        ]
+        ways = ((kindred, kin), (known, str), (known, kin))
+        for part, (among, form) in ((part, way) for part in sentences(query)[::-1] for way in ways):
+            shares = _shares(form(part), [form(one.text) for one in among])
+            if told := self._best_new(
+                (share, one) for share, one in zip(shares, among, strict=True) if share > _MOST_OF_IT
+            ):
+                return told
+        return ""
+
+    def _going_on(self, query: str) -> str:
+        """What goes on from the question before and its answer, and holds most of what is asked, if that says anything;
+        or a time, where that is asked.
+        """
+        if not (self.own and self.theirs[:-1]):
+            return ""
+        form, known, mine = self.phrases.kin, self._known, self.own[-1]
+        topic = self.phrases.without("little", self.phrases.asked(self.theirs[-2]) or self.theirs[-2])
+        named = [name for name, _ in self.context.relations if is_named(name, mine)]
+        held, around, wanted = (
+            _shares(form(words), [form(one.text) for one in known]) for words in (topic, f"{topic} {mine}", query)
+        )
+        return self._best_new(
+            (around[n], one)
+            for n, one in enumerate(known)
+            if (held[n] or any(is_named(name, one.text) for name in named))
+            and (wanted[n] > _MOST_OF_IT or asks_when(self.asked) or not telling(query))
+        )
+
+    def _best_new(self, fits: Iterable[tuple[float, "_Known"]]) -> str:
+        """The best that the partner has not heard, of persons all that fit as well; else that all is told."""
+        found = sorted(fits, key=lambda both: -round(both[0], 2))
+        for share, one in found:
+            alike = [other for fit, other in found if fit == share and other.key == one.key == "relation"] or [one]
+            if told := self.phrases.joined(map(self._tell, alike[:3])):
+                return told
+        return self.say("all_told") if found else ""
+
+    @property
+    def _known(self) -> list["_Known"]:
+        """All it can answer with: its own lines and facts, who others are to it, the places, and what is announced; a
+        person, where it is asked for one, and a time likewise.
+        """
+        context, words, asked = self.context, self.phrases, self.asked
+        names = [name for name, _ in context.relations]
+        named = [name for name in names if is_named(name, asked)] or names
+        known = [
+            *(_Known(text, *self._framed(text)) for text in (*self._authored, *context.speaker.identity)),
+            *(
+                _Known(f"{name} {what}", "relation", {"name": name, "relation": what})
+                for name, text in context.relations
+                if name != self.name and name in named and (what := words.turned(text))
+            ),
+            *(_Known(text) for text in (*context.lore, *context.notices, *context.news)),
+            *(
+                _Known(f"{name} {what}", "place", {"place": name})
+                for name, what, _ in context.places
+                if words.has("where", asked)
+            ),
+        ]
+        if words.has("whom", asked):
+            known = sorted(
+                (one for one in known if any(is_named(name, one.text) for name in names)),
+                key=lambda one: one.key != "relation",
+            )
+        return [one for one in known if tells_a_time(one.text)] if asks_when(asked) else known
+
+    def _when_open(self, query: str) -> str:
+        """When the place is open that is asked for; of those that fit as well, the one where they are."""
+        shares = _shares(query, [f"{name} {what}" for name, what, _ in self.context.places])
+        share, is_here, place, hours = max(
+            (
+                (share, name in self.context.place, name, hours)
+                for share, (name, _, hours) in zip(shares, self.context.places, strict=True)
+            ),
+            default=(0, False, "", ""),
+        )
+        return self.say("open", place=place, hours=hours) if share or (is_here and not telling(query)) else ""
 
     def question(self, told: str) -> str:
-        """What it asks: who began about its goal, the other back once, or to go on; "" where there is nothing."""
-        context = self.context
-        if not context.begins:
-            if len(self.own) == 1 and context.turns_left > 3:
-                return self.say("ask_back")
-            return "" if told else self.say("listen") or self.tell(self.heard)
-        topic = topic_of(self.goal, context.speaker, self.name, context.language)
+        """What it asks, where it began: about its goal, or how the other is; "" where there is nothing."""
+        if not self.context.begins:
+            return ""
+        topic = topic_of(self.goal, self.context.speaker, self.name, self.context.language)
         if topic and not self.own:
             return self.say("ask_about", topic=topic)
-        return self.line("question", f"{self.wanted} {self.heard}") or self.say("more" if self.own else "ask")
+        if told and self.rng.random() >= _SELDOM:
+            return ""
+        return self.line("question", f"{self.wanted} {self.heard}") or ("" if told or self.own else self.say("ask"))
 
     def is_over(self) -> bool:
         """Whether it is time to leave: soon the limit is reached; who began has said enough, or dislikes the other."""
         if not (self.own and self.context.begins):
             return bool(self.is_cold and self.own) or self.context.turns_left <= 1
-        return self.is_cold or self.context.turns_left <= 2 or len(self.own) >= _PATIENCE
+        return self.is_cold or self.context.turns_left <= 2 or self.rng.random() * _PATIENCE < len(self.own)
 
     def say(self, key: str, /, **slots: str) -> str:
         """A wording of small talk that the partner has not heard today; "" where none is left."""
@@ -168,14 +277,24 @@ class OfflineSpeaker:
         where there is none.
         """
         known = self._authored
-        best = self._spoken(self._best([known[n] for n in bearing(query, known)] if bears else known, query))
-        if not best or best in lines_of(self.context.speaker, "statement", self.phrases) or best[:1].isupper():
-            return best
-        return self.say("fact", fact=quotable(best.rstrip(".")))
+        best = self._best([known[n] for n in bearing(query, known)] if bears else known, query)
+        return self._tell(_Known(best, *self._framed(best)))
+
+    def _framed(self, text: str) -> tuple[str, dict[str, str]]:
+        """How a statement or fact is said: as it is, or of whom it is true."""
+        is_line = text[:1].isupper() or text in lines_of(self.context.speaker, "statement", self.phrases)
+        return ("", {}) if is_line else ("fact", {"fact": quotable(text.rstrip("."))})
+
+    def _tell(self, one: "_Known") -> str:
+        """It in its wording; "" where the partner has heard it."""
+        if one.key not in ("relation", "place") and not self._best([one.text], ""):
+            return ""
+        return self.say(one.key, **one.slots) if one.key else self._spoken(one.text)
 
     def recalled(self, query: str, said: Iterable[str] = (), *, anyway: bool = False, of_anybody: bool = False) -> str:
         """What the partner, or anybody, has told that bears on the query, in the words that were said: in this talk
-        (`said`) or before. `anyway`: else the first of it. "" where there is none.
+        (`said`) or before. `anyway`: else the first of it. "" where there is none. What it has quoted before it quotes
+        again where it is asked.
         """
         told = [*(Recollection("", self.name, text, text) for text in said), *self._remembered()]
         passages = [
@@ -184,16 +303,32 @@ class OfflineSpeaker:
             if one.name and (of_anybody or one.name.strip()[:40] == self.name)
             for passage in self.phrases.told(one.said, is_human=True)
             for sentence in sentences(passage)
+            if self._says_something(sentence)
         ]
-        found = [passages[n] for n in bearing(query, [words for _, words in passages])] or passages[: int(anyway)]
+        texts = [words for _, words in passages]
+        places = bearing(query, texts)
+        if self.asked:
+            shares, least = _shares(query, texts), _MOST_OF_IT if of_anybody else 0
+            places = sorted((n for n, share in enumerate(shares) if share > least), key=lambda n: -shares[n])
+        found = [passages[n] for n in places] or passages[: int(anyway)]
         for one, words in found:
             quote = quotable(clip(words, _LONGEST_QUOTE, self.phrases))
-            if self.phrases.has("quoted", words) or any(quote in text for text in self.own):
+            if self.phrases.has("quoted", words) or (
+                not self.asked and any(quote in text for text in (*self.own, *self.context.said_today))
+            ):
                 continue
             closed = quote if quote[-1:] in ".!?！？…" else self.phrases.only("memory.sentence", words=quote)
             key = "recall_now" if not one.ago else "recall" if one.name.strip()[:40] == self.name else "heard"
             return self.say(key, ago=one.ago, said=closed, name=one.name)
         return ""
+
+    def _says_something(self, sentence: str) -> bool:
+        """Whether it is more than a name, a word to go on, or a fragment ("Perfect timing."): that has no grammar."""
+        return (
+            (not sentence.isascii() or any(map(says_little, tokens(sentence))))
+            and not self.phrases.has("open", sentence)
+            and bool(telling(self.phrases.without("little", sentence.replace(self.name or " ", " "))))
+        )
 
     def _remembered(self) -> list[Recollection]:
         """What it remembers that others have told."""
@@ -249,6 +384,23 @@ class OfflineSpeaker:
         return max(new, key=lambda text: likeness(query, text), default="")
 
 
+class _Known(NamedTuple):
+    """Something it can answer with: the words by which it is found, and its wording ("": these words), filled."""
+
+    text: str
+    key: str = ""
+    slots: Mapping[str, str] = {}
+
+
+def _shares(query: str, texts: Sequence[str]) -> list[float]:
+    """Which share (0..1) of the query each text holds; the fewer texts hold a word, the more it counts."""
+    wanted, total = telling(query), max(len(texts), FEW)
+    held = [wanted & telling(text) for text in texts]
+    rarity = {word: math.log1p(total / (0.5 + sum(word in one for one in held))) for word in wanted}
+    whole = sum(rarity.values()) or 1.0
+    return [sum(rarity[word] for word in one) / whole for one in held]
+
+
 _MEANT = 0.14
 """Likeness of what was heard to what an action is, from which it is meant."""
 
@@ -275,14 +427,15 @@ def suggest(context: PromptContext, said: str, rng: random.Random) -> list[str]:
         found = words.wordings(f"polite.{key}", you=you, **slots)
         return rng.choice([text for text in found if text not in heard] or found)
 
+    asks = [text for text in words.wordings("polite.ask") if text not in heard]
     news = (words.only("goal.notice", notice=quotable(text)) for text in context.notices)
     lines = [
         *([any_of("nothing")] if words.asks(said) else []),
-        any_of("more"),
+        *asks[:1],
         *(any_of("ask_about", topic=topic) for topic in news),
-        any_of("ask"),
+        *asks[1:2],
     ]
-    return [*lines[: max(1, context.choices - 1)], words.joined([any_of("thanks"), any_of("bye")])][: context.choices]
+    return [*lines[: max(1, context.choices - 1)], any_of("bye")][: context.choices]
 
 
 def _argument(form: Mapping[str, Any], heard: str, context: PromptContext) -> Any:

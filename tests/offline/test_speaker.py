@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -30,7 +31,7 @@ def said_twice(*texts: str) -> list[str]:
 def test_a_talk_ends_with_goodbyes_claims_no_goal_and_no_sentence_comes_twice(language: Language, seed: int) -> None:
     for goal in (None, FESTIVAL[language]):
         played = play(language, seed, goal=goal)
-        assert 4 <= len(played.texts) <= 8
+        assert 4 <= len(played.texts) <= 10
         assert not played.achieved
         assert all(phrases(language).has("farewell", text) for text in played.texts[-2:])
         assert said_twice(*played.texts) == []
@@ -236,3 +237,95 @@ def test_poor_content_never_breaks_a_speaker(
         first, again = (speak(scene, random.Random(1)) for _ in range(2))
         assert first.utterance.strip()
         assert first == again
+
+
+KNOWN: dict[Language, dict[str, Any]] = {
+    "en": {
+        "relations": (
+            ("Wilma", "your wife; she weaves"),
+            ("Bea", "your twin daughter"),
+            ("Kurt", "the carter, who owes you"),
+        ),
+        "places": (("The Mill", "flour and bran work", "08:00-18:00"), ("The Inn", "beds and soup eat", "00:00-24:00")),
+        "place": "Mill Lane, The Mill",
+    },
+    "ja": {
+        "relations": (("梅", "連れ添って十年の妻。織物を織る"), ("藤", "双子の娘"), ("権太", "馬車屋。貸しがある")),
+        "places": (("粉屋", "小麦粉と糠", "08:00-18:00"), ("宿屋", "寝床と汁物", "00:00-24:00")),
+        "place": "粉屋の小路、粉屋",
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "answers"),
+    [
+        ("en", "Who is Kurt?", ("Kurt", "the carter")),
+        ("en", "Are you married?", ("Wilma", "my wife")),
+        ("en", "Have you got any kids?", ("Bea", "my twin daughter")),
+        ("en", "Until what time is your mill open?", ("The Mill", "18:00")),
+        ("en", "Where can I get soup?", ("The Inn",)),
+        ("en", "What is your job?", ("twin daughters",)),  # is what his author says of him first
+        ("ja", "権太さんは誰ですか？", ("権太", "馬車屋")),
+        ("ja", "結婚していますか？", ("梅", "妻")),
+        ("ja", "粉屋は何時まで開いていますか？", ("粉屋", "18:00")),
+    ],
+)
+def test_who_others_are_to_it_and_the_hours_of_places_are_answers(
+    language: Language, question: str, answers: tuple[str, ...]
+) -> None:
+    said = speak(context(language, question, **KNOWN[language]), random.Random(1)).utterance
+    assert all(answer in said for answer in answers), said
+
+
+@pytest.mark.parametrize(
+    ("language", "question"),
+    [
+        ("en", "What did the mill wheel cost your grandfather?"),
+        ("en", "When did the children build the mill wheel?"),
+        ("en", "Who broke the mill wheel?"),
+        ("ja", "水車の値段は、祖父の頃いくらでしたか？"),
+    ],
+)
+def test_a_word_in_common_is_no_answer_nor_is_a_line_without_the_person_or_time_asked_for(
+    language: Language, question: str
+) -> None:
+    npc = PEOPLE[language][1].model_copy(update={"lines": PEOPLE[language][1].lines[:3], "facts": ()})
+    said = speak(context(language, question, speaker=npc, **KNOWN[language]), random.Random(1)).utterance
+    assert phrases(language).told(said.replace(npc.lines[0], "")) == [], said
+
+
+@pytest.mark.parametrize(
+    ("language", "first", "then", "answer"),
+    [
+        ("en", "Do you keep cats?", "What are they called?", "Penny"),
+        ("ja", "猫を飼っていますか？", "それは何といいますか？", "銭"),
+    ],
+)
+def test_a_question_without_words_of_its_own_goes_on_from_the_one_before(
+    language: Language, first: str, then: str, answer: str
+) -> None:
+    facts = {
+        "en": ("has two cats", "calls the cats Penny and Groat"),
+        "ja": ("猫を二匹飼っている", "猫の名は銭と文である"),
+    }
+    npc = PEOPLE[language][1].model_copy(update={"facts": facts[language]})
+    told = {"en": "So much I can tell you: Taro has two cats.", "ja": "言っておくと、猫を二匹飼っている、ってわけだ。"}
+    assert answer in speak(context(language, first, told[language], then, speaker=npc), random.Random(1)).utterance
+
+
+@pytest.mark.parametrize(
+    ("language", "known", "quoted"),
+    [
+        ("en", "(yesterday) Ken: Do you fish? / You: I fish for eels.", ""),
+        ("en", "(yesterday) Ken: The eels left the river. / Bo: Is that so?", '"The eels left the river."'),
+        ("en", "(yesterday) Overheard: Ken: The eels left the river.", '"The eels left the river."'),
+        ("ja", "(昨日) 健: 鰻は川を去った。 / あなた: 鰻は好きだよ。", "「鰻は川を去った」"),
+    ],
+)
+def test_of_an_exchange_it_quotes_what_one_other_said(language: Language, known: str, quoted: str) -> None:
+    question = {"en": "What about the eels?", "ja": "鰻はどうしていますか？"}[language]
+    said = speak(context(language, question, reminded=(known,)), random.Random(1)).utterance
+    assert quoted in said
+    assert " / " not in said
+    assert bool(quoted) == any(mark in said for mark in '"「')

@@ -5,11 +5,12 @@ import { portrait } from "./faces.js";
 import { draw, placed, scaleFor } from "./ground.js";
 import { looks, veil } from "./sky.js";
 import { t } from "./page.js";
+import { Throng } from "./throng.js";
 import { nextStart, spotAt } from "./walk.js";
 
 const APART = 46; // pixels between people who stand on one node
 const TOGETHER = 4; // more of them are a crowd with a number
-const NAMED = 60; // of more people than that on a map, names are shown of who is pointed at
+const NAMED = 60; // more people than that on a map are drawn together, and who is pointed at is named
 const SPOKEN_MS = 9000; // for so long a line stays, if nobody says the next
 const READ_MS = 1400; // and at least so long, however fast the world goes
 const ZOOMS = [0.35, 0.5, 0.7, 1, 1.4, 2, 2.8];
@@ -24,9 +25,13 @@ export class Village {
     this.scene = h("div", { class: "land" });
     this.veil = h("div", { class: "veil" });
     this.sky = h("div", { class: "weather" });
-    this.people = h("div", { class: "crowd" });
+    this.throng = new Throng(box);
+    this.people = h("div", { class: "crowd" }, this.throng.node);
     this.said = h("div", { class: "bubbles" });
     box.replaceChildren(this.scene);
+    box.addEventListener("scroll", () => this.throng.draw(this.throng.shown));
+    this.scene.addEventListener("click", (event) => this.press(event), true);
+    this.scene.addEventListener("pointermove", (event) => this.point(event));
     new ResizeObserver(() => this.fit()).observe(box);
   }
 
@@ -153,11 +158,16 @@ export class Village {
   }
 
   drawPeople(people, spots, groups) {
-    this.scene.classList.toggle("many", spots.size > NAMED);
+    const isMany = spots.size > NAMED;
+    const together = [];
     const seen = new Set();
     for (const person of people) {
       const spot = spots.get(person.id);
       if (!spot || spot.isHidden) continue;
+      if (isMany && person.id !== this.chosen) {
+        together.push({ person, x: spot.x, y: spot.y - spot.hop });
+        continue;
+      }
       seen.add(person.id);
       if (!this.figures.has(person.id)) this.figures.set(person.id, this.figure(person));
       const { node } = this.figures.get(person.id);
@@ -166,6 +176,7 @@ export class Village {
       node.classList.toggle("talking", Boolean(person.talking_in));
     }
     drop(this.figures, seen);
+    this.throng.draw(together);
     const crowded = new Set();
     for (const [node, group] of groups) {
       const spot = spots.get(`crowd ${node}`);
@@ -186,6 +197,20 @@ export class Village {
       h("img", { src: portrait(id), alt: "", width: 36, height: 36, draggable: "false" }), h("span", { class: "name" }, name));
     this.people.append(node);
     return { node, at: "" };
+  }
+
+  /** Presses who is drawn with many others, unless something of the map lies over them. */
+  press(event) {
+    const person = !event.target.closest("button") && this.throng.at(event.clientX, event.clientY);
+    if (!person) return;
+    event.stopPropagation();
+    this.on.person(person.id);
+  }
+
+  point({ clientX, clientY }) {
+    const person = this.throng.at(clientX, clientY);
+    this.scene.title = person?.name ?? "";
+    this.scene.classList.toggle("over", Boolean(person));
   }
 
   crowd() {

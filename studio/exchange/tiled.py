@@ -1,6 +1,6 @@
 """Owns the reading of a map of Tiled's, by pytiled-parser: .tmx and .tmj with their tilesets. Of its objects points are
-nodes, polylines edges and rectangles facilities; where it has no points, nodes are thinned out of the tiles one can
-walk on.
+nodes, polylines edges and rectangles facilities; where it has no points, or no line between them, nodes are thinned out
+of the tiles one can walk on.
 """
 
 import math
@@ -120,10 +120,13 @@ class _Reading:
     def read(self) -> TiledMap:
         """Everything, in the order of maps.json."""
         found, values = self._map, self._map.values
-        if not any(isinstance(placed.one, Point) for placed in self._objects):
+        own = [placed for placed in self._objects if isinstance(placed.one, Point)]
+        has_ways = any(isinstance(placed.one, Polyline) for placed in self._objects)
+        if not own or (len(own) > 1 and not has_ways):
             thinned = [*_thinned(self._area)]
-            self._objects += thinned
-            found.note(("layers",), "thinned", count=sum(isinstance(placed.one, Point) for placed in thinned))
+            made = [placed for placed in thinned if isinstance(placed.one, Point)]
+            self._objects += [*thinned, *(_joined(point, made) for point in own if made)]
+            found.note(("layers",), "thinned", count=len(made))
         values["nodes"] = [self._node(placed) for placed in self._objects if isinstance(placed.one, Point)]
         values["edges"] = self._edges()
         exits = [self._exit(node_id, placed) for node_id, placed in self._nodes.items() if placed.said("exit")]
@@ -256,6 +259,13 @@ def _thinned(area: ParsedMap) -> Iterator[_Placed]:
         (x, y), goal = centres[one], centres[other]
         corners = [OrderedPair(0, 0), OrderedPair(goal.x - x, goal.y - y)]
         yield _Placed(key=(), one=Polyline(id=0, coordinates=centres[one], points=corners), x=x, y=y)
+
+
+def _joined(point: _Placed, made: list[_Placed]) -> _Placed:
+    """The line from an author's point to the nearest that was made."""
+    near = min(made, key=lambda one: math.dist((one.x, one.y), (point.x, point.y)))
+    corners = [OrderedPair(0, 0), OrderedPair(near.x - point.x, near.y - point.y)]
+    return _Placed(key=(), one=Polyline(id=0, coordinates=point.one.coordinates, points=corners), x=point.x, y=point.y)
 
 
 def _square(tile: _Tile, wide: int) -> _Tile:

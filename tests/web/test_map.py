@@ -154,6 +154,19 @@ def test_the_day_that_has_been_is_seen_again_while_the_world_stays(chromium_brow
         assert client.get("/world").json()["now"].endswith("12:00")
 
 
+FIRST_OF_MANY = """
+() => {
+  const node = document.querySelector(".throng");
+  const { left, top } = node.getBoundingClientRect();
+  const sharp = window.devicePixelRatio;
+  const { data, width } = node.getContext("2d").getImageData(0, 0, node.width, 400);
+  const drawn = data.findIndex((part, index) => index % 4 === 3 && part === 255);
+  const pixel = (drawn - 3) / 4;
+  return [left + (pixel % width) / sharp, top + Math.floor(pixel / width) / sharp + 12];
+}
+"""
+
+
 @pytest.mark.parametrize("coordinates", [True, False])
 def test_any_map_is_shown_and_a_crowd_has_a_number(
     chromium_browser: Browser, tmp_path: Path, coordinates: bool
@@ -179,6 +192,31 @@ def test_any_map_is_shown_and_a_crowd_has_a_number(
         page.locator("#watched li button").nth(7).click()
         expect(page.locator("#watched h3")).to_contain_text(long)
         expect(page.locator(".figure.many strong")).to_have_text("300")
+
+
+def test_who_walks_among_many_is_named_and_pressed(chromium_browser: Browser, tmp_path: Path) -> None:
+    village = Village()
+    nodes = [{"id": f"n{number}", "x": 60 * (number % 10), "y": 60 * (number // 10)} for number in range(80)]
+    village.village["nodes"] += nodes
+    village.village["edges"] += [{"from": "door", "to": node["id"], "minutes": 5} for node in nodes]
+    for number, node in enumerate(nodes):
+        one = {**village.sora, "id": f"p{number}", "name": f"Person {number}", "home": node["id"]}
+        village.people[f"characters/p{number}.yaml"] = one
+    data = tmp_path / "data"
+    data.mkdir()
+    settings = on(village.write(tmp_path / "content"), playing(data, "en"))
+    with serving(settings) as address, looking(chromium_browser) as page:
+        page.goto(address)
+        expect(page.locator(".throng")).to_be_visible()
+        expect(page.locator(".figure[data-person]")).to_have_count(0)
+        spot = page.evaluate(FIRST_OF_MANY)
+        page.mouse.move(*spot)
+        expect(page.locator(".land")).to_have_class("land over")
+        name = page.locator(".land").get_attribute("title")
+        assert name
+        page.mouse.click(*spot)
+        expect(page.locator("#watched h3")).to_have_text(name)
+        expect(page.locator(".figure.chosen")).to_have_count(1)
 
 
 def test_a_portrait_that_is_a_script_runs_nothing(chromium_browser: Browser, tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ export class Village {
   }
 
   drawPeople(people, spots, groups) {
-    const isMany = spots.size > NAMED;
+    const isMany = [...spots.values()].filter((spot) => !spot.isHidden).length > NAMED;
     const together = [];
     const seen = new Set();
     for (const person of people) {

@@ -212,6 +212,18 @@ def test_a_map_of_tiles_alone_is_thinned_into_nodes_one_can_walk_between(tmp_pat
     assert found.report[-1].said.key == "exchange.notes.joined"
 
 
+def test_points_that_no_line_joins_are_joined_over_the_tiles(tmp_path: Path) -> None:
+    shop = '<object id="1" name="Shop" x="24" y="8"><point/></object>'
+    chest = '<object id="2" name="Chest" x="140" y="8"><point/></object>'
+    file = tmx(tmp_path, "csv")
+    layer = f'<objectgroup id="2" name="events">{shop}{chest}</objectgroup></map>'
+    file.write_text(file.read_text(encoding="utf-8").replace("</map>", layer), encoding="utf-8")
+    found = read_tiled(file)
+    ways = nx.Graph([(edge["from"], edge["to"]) for edge in found.values["edges"]])
+    assert {"shop", "chest"} < set(ways) == {node["id"] for node in found.values["nodes"]}
+    assert nx.is_connected(ways)
+
+
 def test_a_map_whose_tileset_is_not_there_is_refused(tmp_path: Path) -> None:
     file = tmx(tmp_path, "csv")
     (tmp_path / "ground.tsx").unlink()

@@ -123,7 +123,10 @@ class _Reading:
         own = [placed for placed in self._objects if isinstance(placed.one, Point)]
         has_ways = any(isinstance(placed.one, Polyline) for placed in self._objects)
         if not own or (len(own) > 1 and not has_ways):
-            thinned = [*_thinned(self._area)]
+            taken = {(placed.x, placed.y) for placed in own}  # the lines there end at the author's point
+            thinned = [
+                one for one in _thinned(self._area) if isinstance(one.one, Polyline) or (one.x, one.y) not in taken
+            ]
             made = [placed for placed in thinned if isinstance(placed.one, Point)]
             self._objects += [*thinned, *(_joined(point, made) for point in own if made)]
             found.note(("layers",), "thinned", count=len(made))

@@ -120,15 +120,15 @@ def claim(
     return [Job(JobKey(*one[:3]), *one[3:]) for one in found]
 
 
-_MINE = (
-    JobRow.world_id == bindparam("of_world"),
-    JobRow.kind == bindparam("of_kind"),
-    JobRow.key == bindparam("of_key"),
-    JobRow.runner == bindparam("held_by"),
-    JobRow.created_at == bindparam("since"),
-)
-_AS_ASKED = (*_MINE, JobRow.asked == bindparam("as_asked"))
 _JOBS = SQLModel.metadata.tables["jobs"]
+_MINE = (
+    _JOBS.c.world_id == bindparam("of_world"),
+    _JOBS.c.kind == bindparam("of_kind"),
+    _JOBS.c.key == bindparam("of_key"),
+    _JOBS.c.runner == bindparam("held_by"),
+    _JOBS.c.created_at == bindparam("since"),
+)
+_AS_ASKED = (*_MINE, _JOBS.c.asked == bindparam("as_asked"))
 _GONE = delete(_JOBS).where(*_AS_ASKED).returning(null())
 _RESTS = update(_JOBS).where(*_AS_ASKED).values(runner=None, tries=0, due_at=bindparam("at")).returning(_JOBS.c.due_at)
 _AGAIN = update(_JOBS).where(*_MINE).values(runner=None).returning(_JOBS.c.due_at)

@@ -19,7 +19,7 @@ from service.api.dependencies import KNOWN_QUERY, Out, Serving, Slug, WorldId, d
 from service.api.stream import DESCRIBED, QUIET_SECONDS, EventStream, has_left
 from service.api.telling import POSITION, AnyClientEvent, ClientEvent, StreamPosition, Telling
 from service.conversation.stream import Mailbox, person_key
-from service.conversation.transcript import conversation_of, conversations_open
+from service.conversation.transcript import conversations_open, phase_of
 from service.core import Core
 from service.errors import NeverTold, NotFound
 from service.runtime.tasks import cancel
@@ -69,7 +69,7 @@ class Followed:
         """Whether nothing more will be told. Raises: NotFound: there is no such conversation."""
         if self.conversation_id is None:
             return False
-        return conversation_of(session, self.world_id, self.conversation_id).phase in _OVER
+        return phase_of(session, ConversationKey(self.world_id, self.conversation_id)) in _OVER
 
 
 class Follower:

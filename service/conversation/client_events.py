@@ -30,7 +30,7 @@ from service.store.client_event_kinds import (
     UtteranceStarted,
 )
 from service.store.event_kinds import Payload
-from service.store.events import last_of_an_utterance, tell_clients
+from service.store.events import Told, last_of_an_utterance, tell_clients
 from service.store.phase import CallState, EndReason, Loudness, Phase, Speaker
 from service.store.tables import ActionCallRow, ConversationRow, TurnRow
 
@@ -66,8 +66,9 @@ def begin_utterance(
     """Somebody sets about the turn; what was told of an attempt before counts no more, of which so many sentences were
     told (None: by a process that is gone). Answers the attempt's name.
     """
+    last = last_of_an_utterance(session, row.key)
     begun = UtteranceStarted(
-        utterance_id=_new_name(session, row, turn),
+        utterance_id=_new_name(last, row, turn),
         turn=turn,
         speaker_id=speaker.id,
         speaker_name=speaker.name,
@@ -75,8 +76,8 @@ def begin_utterance(
         voice=speaker.voice,
     )
     if row.phase == Phase.RUNNING and row.awaits is None:  # else somebody has ended it, or cut in, in the same moment
-        drop_utterance(session, row, world, spoken_sentences)
-        _tell(session, row, world, begun)
+        gone = _dropped(last, spoken_sentences)
+        _tell(session, row, world, *(() if gone is None else (gone,)), begun)
     return begun.utterance_id
 
 
@@ -90,16 +91,14 @@ def drop_utterance(
     """What was told of the utterance in the making, if there is one, counts no more. `dropped`: of that which was told
     last, where it is of one of these kinds.
     """
-    last = last_of_an_utterance(session, row.key) if row.has_human else None
-    if last is not None and last.kind in (UtteranceStarted.kind, *dropped):
-        gone = UtteranceDiscarded(utterance_id=last.data["utterance_id"], spoken_sentences=spoken_sentences)
+    if row.has_human and (gone := _dropped(last_of_an_utterance(session, row.key), spoken_sentences, *dropped)):
         _tell(session, row, world, gone)
 
 
-def utterance_begun(session: Session, row: ConversationRow) -> UtteranceStarted | None:
-    """The utterance in the making; None: nobody speaks."""
-    last = last_of_an_utterance(session, row.key) if row.has_human else None
-    return UtteranceStarted.model_validate(last.data) if last and last.kind == UtteranceStarted.kind else None
+def _dropped(last: Told | None, spoken_sentences: int | None, *dropped: str) -> UtteranceDiscarded | None:
+    if last is None or last.kind not in (UtteranceStarted.kind, *dropped):
+        return None
+    return UtteranceDiscarded(utterance_id=last.data["utterance_id"], spoken_sentences=spoken_sentences)
 
 
 def tell_said(
@@ -119,7 +118,7 @@ def tell_said(
     is_it = (
         last is not None and last.data.get("turn") == turn.turn and (cut_short or last.kind == UtteranceStarted.kind)
     )
-    named = last.data["utterance_id"] if last is not None and is_it else _new_name(session, row, turn.turn)
+    named = last.data["utterance_id"] if last is not None and is_it else _new_name(last, row, turn.turn)
     _tell(
         session,
         row,
@@ -223,9 +222,8 @@ def tell_closed(session: Session, row: ConversationRow, world: WorldView, taken:
     _tell(session, row, world, *told)
 
 
-def _new_name(session: Session, row: ConversationRow, turn: int) -> str:
-    """The name of the next attempt at the turn."""
-    last = last_of_an_utterance(session, row.key)
+def _new_name(last: Told | None, row: ConversationRow, turn: int) -> str:
+    """The name of the next attempt at the turn, after what was told last."""
     before = last.data["utterance_id"] if last is not None else ""
     tried = int(before.rsplit(".", 1)[1]) + 1 if before.startswith(f"{row.id}.{turn}.") else 0
     return f"{row.id}.{turn}.{tried}"

@@ -5,6 +5,7 @@ it.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, select
 
 from service.content.actions import GameAction
@@ -69,10 +70,17 @@ def pending(
 
 def calls_in(session: Session, key: ConversationKey) -> list[ActionCallRow]:
     """What was asked of the game in the conversation, in order."""
-    query = select(ActionCallRow).where(
-        ActionCallRow.world_id == key.world_id, ActionCallRow.conversation_id == key.conversation_id
+    return list(session.exec(_CALLS, params=key._asdict()))
+
+
+_CALLS = (
+    select(ActionCallRow)
+    .where(
+        ActionCallRow.world_id == bindparam("world_id"), ActionCallRow.conversation_id == bindparam("conversation_id")
     )
-    return list(session.exec(query.order_by(col(ActionCallRow.number))))
+    .order_by(col(ActionCallRow.number))
+)
+"""Made once, for it is asked several times a turn."""
 
 
 def ask_game(session: Session, world: WorldView, row: ConversationRow, turn: TurnRow, act: Act) -> None:

@@ -19,7 +19,6 @@ from service.conversation.client_events import (
     tell_next,
     tell_said,
     tell_started,
-    utterance_begun,
 )
 from service.conversation.stream import Speaking
 from service.conversation.tables import leave_table
@@ -235,11 +234,12 @@ def interrupt(
     row, world = held(session, worlds, key)
     require(row, Phase.RUNNING)
     turns = turns_of(session, key)
-    begun, last = utterance_begun(session, row), last_of_an_utterance(session, key)
-    last = last if last is not None and last.kind == UtteranceCompleted.kind else None
-    if begun is not None and begun.utterance_id == heard.utterance_id:
+    last = last_of_an_utterance(session, key)
+    told = last.kind if last is not None and last.data["utterance_id"] == heard.utterance_id else None
+    if last is not None and told == UtteranceStarted.kind:
+        begun = UtteranceStarted.model_validate(last.data)
         _cut_in(session, world, Transcript(row=row, turns=turns, world=world), begun, heard, spoken)
-    elif turns and turns[-1].model != _HUMAN and last and last.data["utterance_id"] == heard.utterance_id:
+    elif turns and turns[-1].model != _HUMAN and told == UtteranceCompleted.kind:
         cut_back(session, row, world, turns[-1], heard)
     else:
         raise NotSpeaking(conversation_id=row.id, utterance_id=heard.utterance_id)

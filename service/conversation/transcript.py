@@ -76,6 +76,19 @@ def conversation_of(session: Session, world_id: str, conversation_id: str, *, lo
     return row
 
 
+def phase_of(session: Session, key: ConversationKey) -> Phase:
+    """Raises: NotFound: there is no such conversation."""
+    found = session.exec(_PHASE, params=key._asdict()).first()
+    if found is None:
+        raise NotFound(kind="conversation", id=key.conversation_id)
+    return Phase(found)
+
+
+_PHASE = select(ConversationRow.phase).where(
+    ConversationRow.world_id == bindparam("world_id"), ConversationRow.id == bindparam("conversation_id")
+)
+
+
 def conversations_open(session: Session, world_id: str, person_id: str) -> list[ConversationKey]:
     """Conversations of the person that run, or are being closed."""
     query = select(ConversationRow.id).where(
@@ -86,9 +99,17 @@ def conversations_open(session: Session, world_id: str, person_id: str) -> list[
     return [ConversationKey(world_id, found) for found in session.exec(query)]
 
 
+_TURNS = (
+    select(TurnRow)
+    .where(TurnRow.world_id == bindparam("world_id"), TurnRow.conversation_id == bindparam("conversation_id"))
+    .order_by(col(TurnRow.turn))
+)
+"""Made once, for it is asked several times a turn."""
+
+
 def turns_of(session: Session, key: ConversationKey) -> list[TurnRow]:
     """The committed turns in order."""
-    return list(session.exec(select(TurnRow).where(*said_in(key)).order_by(col(TurnRow.turn))))
+    return list(session.exec(_TURNS, params=key._asdict()))
 
 
 def turns_said(session: Session, row: ConversationRow) -> int:

@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from hashlib import sha256
 from typing import Any, Literal
 
 from pydantic import BaseModel
@@ -18,6 +19,7 @@ THINKING_TOKENS = 2048
 _TOO_LONG = re.compile(r"context.{0,9}(length|size|window)|maximum context|too many tokens", re.IGNORECASE)
 _BLAME = (
     ("stream_options", re.compile(r"stream_options|include_usage")),
+    ("cache_key", re.compile(r"prompt_cache_key")),
     ("limit", re.compile(r"max_(completion_)?tokens")),
     ("temperature", re.compile(r"\btemperature\b", re.IGNORECASE)),
     ("stream", re.compile(r"^stream$|['\"`]stream['\"`]|to stream this model")),
@@ -50,7 +52,9 @@ class Form(IntEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Dialect:
-    """What the server accepts. `explain`: the prompt says the schema in words too."""
+    """What the server accepts. `explain`: the prompt says the schema in words too. `cache_key`: requests that begin
+    alike are named alike, so that they reach the machine that has kept their beginning.
+    """
 
     form: Form = Form.STRICT
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -58,6 +62,7 @@ class Dialect:
     temperature: bool = True
     stream: bool = True
     stream_usage: bool = True
+    cache_key: bool = False
     system_role: bool = True
     explain: bool = False
     thinks: bool = False
@@ -70,6 +75,8 @@ class Dialect:
         """The body of the request, without what streaming adds."""
         body: dict[str, Any] = {"model": model, "messages": self._messages(prompt)}
         body[self.limit] = self.max_tokens(prompt)
+        if self.cache_key:
+            body["prompt_cache_key"] = sha256(prompt.messages[0].content.encode()).hexdigest()
         if temperature is not None and self.temperature:
             body["temperature"] = temperature
         if self.form is Form.JSON_OBJECT:
@@ -115,6 +122,7 @@ class Dialect:
             "limit": (not self.limit_changed, {"limit": other, "limit_changed": True}),
             "temperature": (self.temperature, {"temperature": False}),
             "stream_options": (self.stream_usage, {"stream_usage": False}),
+            "cache_key": (self.cache_key, {"cache_key": False}),
             "stream": (self.stream, {"stream": False}),
             "system": (self.system_role, {"system_role": False}),
         }

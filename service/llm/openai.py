@@ -54,7 +54,8 @@ class OpenAIChat:
         self._model = model or (DEFAULT_MODEL if is_openai(base_url) else None)
         self._temperature = temperature
         self._timeout_seconds = timeout_seconds
-        self._dialect = Dialect(limit="max_completion_tokens" if is_openai(base_url) else "max_tokens")
+        is_theirs = is_openai(base_url)
+        self._dialect = Dialect(limit="max_completion_tokens" if is_theirs else "max_tokens", cache_key=is_theirs)
         # Questions (name and thread) last answered against the schema, though the server had accepted it: the next one
         # says the schema in words too. The oldest are forgotten.
         self._broken: deque[tuple[str, str]] = deque(maxlen=1000)

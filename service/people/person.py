@@ -35,6 +35,12 @@ def person_rows(session: Session, world_id: str, person_ids: Collection[str]) ->
     return {i: known.get(i) or PersonRow(world_id=world_id, person_id=i) for i in person_ids}
 
 
+def is_of_another_game(session: Session, world: WorldView) -> bool:
+    """Somebody has lived there, and its content knows none of those."""
+    lived = select(PersonRow.person_id).where(PersonRow.world_id == world.id, col(PersonRow.life).is_not(None))
+    return bool(found := set(session.exec(lived))) and found.isdisjoint(world.cast.characters)
+
+
 def night_of(world: WorldView, row: PersonRow) -> int:
     """The number of the person's day: a character counts its nights, anybody else the world's days."""
     return row.sleeps if row.person_id in world.cast.characters else world.day

@@ -5,6 +5,7 @@ from service.export.backup import back_up, restore_backup
 from service.export.files import export_into, export_to, import_from, span_of, store_place, world_name
 from service.memory.closing.doctor import ClosedTalk, JudgedClaim
 from service.memory.closing.doctor import examine as examine_models
+from service.people.person import is_of_another_game
 from service.store.keys import Key, Scope, add_key, list_keys, revoke_key
 from service.store.tables import MAIN_WORLD
 from service.upkeep import adopt, export_memory, import_memory, prune_memory, purge, reembed, with_keys
@@ -25,6 +26,7 @@ __all__ = [
     "export_to",
     "import_from",
     "import_memory",
+    "is_of_another_game",
     "list_keys",
     "prune_memory",
     "purge",

@@ -6,10 +6,10 @@ ahead of its clock and is not told yet.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import sqlalchemy as sa
-from sqlalchemy import ColumnElement, Executable, bindparam, delete, insert, literal
+from sqlalchemy import BindParameter, ColumnElement, Executable, bindparam, delete, insert, literal
 from sqlmodel import Session, col, func, select
 from sqlmodel.sql.expression import SelectOfScalar
 
@@ -206,7 +206,7 @@ def flush_due(session: Session, world_id: str, now: WorldTime) -> None:
     session.execute(delete(PendingEventRow).where(*past))
 
 
-def told_to(audience: Audience, world_id: str) -> tuple[ColumnElement[bool], ...]:
+def told_to(audience: Audience, world_id: str | BindParameter[str]) -> tuple[ColumnElement[bool], ...]:
     """Of events: those of the world that this audience is told."""
     return col(EventRow.world_id) == world_id, col(EventRow.audience) == audience
 
@@ -258,13 +258,17 @@ def tell_clients(session: Session, key: ConversationKey, at: WorldTime, told: Se
     A number is never given twice, whatever becomes of its event.
     """
     hold_log(session, key.world_id)
-    counting = upsert(ClientEventCountRow, session.get_bind().dialect.name, sums=("newest",))
     row = {"world_id": key.world_id, "newest": len(told)}
-    newest = session.execute(counting.returning(col(ClientEventCountRow.newest)), row).scalar_one()
+    newest = session.connection().execute(_counting(session.get_bind().dialect.name), row).scalar_one()
     first = newest - len(told) + 1
     place: dict[str, Any] = {**key._asdict(), "audience": Audience.PARTICIPANTS.value, "at": at}
     rows = (EventRow(**place, id=seq, kind=one.kind, data=one.stored()) for seq, one in enumerate(told, first))
     insert_rows(session, rows)
+
+
+@cache
+def _counting(dialect: str) -> Executable:
+    return upsert(ClientEventCountRow, dialect, sums=("newest",)).returning(col(ClientEventCountRow.newest))
 
 
 def newest_client_event(session: Session, world_id: str) -> int:
@@ -273,14 +277,30 @@ def newest_client_event(session: Session, world_id: str) -> int:
     return 0 if count is None else count.newest
 
 
-def last_of_an_utterance(session: Session, key: ConversationKey) -> EventRow | None:
-    """What was told last of how an utterance of the conversation began or ended."""
-    query = select(EventRow).where(
-        *told_to(Audience.PARTICIPANTS, key.world_id),
-        EventRow.conversation_id == key.conversation_id,
+class Told(NamedTuple):
+    """An event that clients were told."""
+
+    kind: str
+    data: Mapping[str, Any]
+
+
+_LAST_OF_AN_UTTERANCE = (
+    select(EventRow.kind, EventRow.data)
+    .where(
+        *told_to(Audience.PARTICIPANTS, bindparam("world_id")),
+        EventRow.conversation_id == bindparam("conversation_id"),
         col(EventRow.kind).in_(_OF_AN_UTTERANCE),
     )
-    return session.exec(query.order_by(col(EventRow.id).desc()).limit(1)).first()
+    .order_by(col(EventRow.id).desc())
+    .limit(1)
+)
+"""Made once, for it is asked at every turn."""
+
+
+def last_of_an_utterance(session: Session, key: ConversationKey) -> Told | None:
+    """What was told last of how an utterance of the conversation began or ended."""
+    found = session.exec(_LAST_OF_AN_UTTERANCE, params=key._asdict()).first()
+    return None if found is None else Told(*found)
 
 
 def utterances_open(session: Session, world_id: str, seq: int, of: Sequence[ColumnElement[bool]]) -> list[EventRow]:

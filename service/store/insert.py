@@ -35,7 +35,7 @@ def upsert_rows(
 ) -> None:
     """Insert them now; of those that are there, `changing` are set anew, and `sums` added to."""
     if rows:
-        session.execute(upsert(table, session.get_bind().dialect.name, changing, sums), rows)
+        session.connection().execute(upsert(table, session.get_bind().dialect.name, changing, sums), rows)
 
 
 @cache

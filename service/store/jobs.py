@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterable
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, bindparam, delete, text, tuple_, update
-from sqlmodel import Session, col, func, select
+from sqlalchemy import ColumnElement, bindparam, delete, null, text, tuple_, update
+from sqlmodel import Session, SQLModel, col, func, select
 
 from service.errors import RestoredMeanwhile
 from service.steady_time import steady_time
@@ -33,7 +33,13 @@ _CLAIM = text(
     ) RETURNING world_id, kind, key, created_at, tries, asked
 """
 ).bindparams(bindparam("kinds", expanding=True))
-_JOB = (JobRow.world_id, JobRow.kind, JobRow.key, JobRow.created_at, JobRow.tries, JobRow.asked)
+_TALKS = text(
+    """
+    UPDATE jobs SET runner = :runner, tries = tries + 1
+    WHERE kind = 'talk' AND NOT is_cancelled AND due_at <= :now AND runner IS NULL
+    RETURNING world_id, kind, key, created_at, tries, asked
+"""
+)
 _ALONE = text("SELECT pg_advisory_xact_lock(7203917)")
 """PostgreSQL lets one process choose a job at a time: so the bound holds over all of them."""
 
@@ -99,22 +105,33 @@ def claim(
     `most` are held by all processes together; a quarter is left to what somebody waits for. Talks are not counted, and
     held alone where they are the only kind. What dead processes held may be held anew, and what `runner` has `lost`.
     """
-    row, found = JobRow, list[Any]()
-    talks = (col(row.kind) == JobKind.TALK, col(row.is_cancelled).is_(False), col(row.due_at) <= steady_time())
-    held = update(row).where(*talks, col(row.runner).is_(None)).values(runner=runner, tries=row.tries + 1)
+    found = list[Any]()
     if {*kinds} != {JobKind.TALK}:
         if session.get_bind().dialect.name == "postgresql":
             session.execute(_ALONE)
-        gone = (col(row.runner) != runner) | _KEY.in_(list(lost))
+        gone = (col(JobRow.runner) != runner) | _KEY.in_(list(lost))
         HELD.give_back(session, gone, HELD.is_open_to(session, runner))
         bound = {"runner": runner, "now": steady_time(), "most": most if only else max(1, most * 3 // 4)}
         wanted = (only or JobKey("", "", ""))._asdict()
         while one := session.execute(_CLAIM, {**bound, **wanted, "kinds": list(kinds)}).first():
             found.append(one)
     if JobKind.TALK in kinds and only is None:
-        found += session.execute(held.returning(*map(col, _JOB)))
+        found += session.connection().execute(_TALKS, {"runner": runner, "now": steady_time()})
     return [Job(JobKey(*one[:3]), *one[3:]) for one in found]
 
+
+_JOBS = SQLModel.metadata.tables["jobs"]
+_MINE = (
+    _JOBS.c.world_id == bindparam("of_world"),
+    _JOBS.c.kind == bindparam("of_kind"),
+    _JOBS.c.key == bindparam("of_key"),
+    _JOBS.c.runner == bindparam("held_by"),
+    _JOBS.c.created_at == bindparam("since"),
+)
+_AS_ASKED = (*_MINE, _JOBS.c.asked == bindparam("as_asked"))
+_GONE = delete(_JOBS).where(*_AS_ASKED).returning(null())
+_RESTS = update(_JOBS).where(*_AS_ASKED).values(runner=None, tries=0, due_at=bindparam("at")).returning(_JOBS.c.due_at)
+_AGAIN = update(_JOBS).where(*_MINE).values(runner=None).returning(_JOBS.c.due_at)
 
 Write = Callable[[Session], float | None]
 """Writes what came of a job; answers when (machine time) it is to be done again. None: never."""
@@ -128,14 +145,21 @@ def finish(session: Session, runner: str, job: Job, write: Write | None) -> bool
         RestoredMeanwhile: the process does not hold it any more.
     """
     at = write(session) if write is not None else None
-    mine = (_KEY.in_([job.key]), col(JobRow.runner) == runner, col(JobRow.created_at) == job.created_at)
-    rests = delete(JobRow) if at is None else update(JobRow).values(runner=None, tries=0, due_at=at)
-    if session.execute(rests.where(*mine, col(JobRow.asked) == job.asked).returning(col(JobRow.key))).first():
-        return at is not None and at <= steady_time()
-    again = update(JobRow).where(*mine).values(runner=None).returning(col(JobRow.due_at))
-    if (found := session.execute(again).first()) is None:
+    key = job.key
+    mine = {
+        "of_world": key.world_id,
+        "of_kind": key.kind,
+        "of_key": key.key,
+        "held_by": runner,
+        "since": job.created_at,
+    }
+    bound = {**mine, "as_asked": job.asked}
+    found = (
+        session.execute(_GONE, bound).first() if at is None else session.execute(_RESTS, {**bound, "at": at}).first()
+    )
+    if found is None and (found := session.execute(_AGAIN, mine).first()) is None:
         raise RestoredMeanwhile(world_id=job.key.world_id)
-    return bool(found[0] <= steady_time())
+    return found[0] is not None and found[0] <= steady_time()
 
 
 def change_job(session: Session, key: JobKey, *which: object, **values: object) -> None:

@@ -14,7 +14,7 @@ from service.api.mcp import SECONDS, mcp_server
 from service.api.server import Server, settle_memory
 from service.app import checker, create_app
 from service.public.models import Settings, write_logs
-from service.public.upkeep import MAIN_WORLD
+from service.public.upkeep import MAIN_WORLD, is_of_another_game
 from service.public.words import languages, sentence
 from studio.cli.options import GAME, Options, cli, command, offers, own_language, say
 from studio.exchange.incoming import incoming
@@ -43,9 +43,13 @@ async def _serve(app: FastAPI, settings: Settings, wanted: str | None) -> None:
     server = Server(app, host=settings.host, port=settings.port, lifespan="off", log_level="info", grace_seconds=2)
     async with app.router.lifespan_context(app):
         talk = app.state.deps.conversation
-        spoken = (await talk.database.read(lambda s: talk.worlds.open(s, MAIN_WORLD))).language
-        if wanted not in (None, spoken):
-            typer.echo(say("cli.other_language", language=spoken, wanted=wanted), err=True)
+        world, is_alien = await talk.database.read(
+            lambda s: (world := talk.worlds.open(s, MAIN_WORLD), is_of_another_game(s, world))
+        )
+        if wanted not in (None, world.language):
+            typer.echo(say("cli.other_language", language=world.language, wanted=wanted), err=True)
+        if is_alien:
+            typer.echo(say("cli.other_game", data=settings.data_dir), err=True)
         for number in (signal.SIGINT, signal.SIGTERM):
             # uvicorn stops at the first one and then raises it again: that must not cut the end of the lifespan short.
             signal.signal(number, lambda *_: None)

@@ -14,7 +14,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import select
-from sqlmodel import Session, SQLModel
+from sqlmodel import Session, SQLModel, col
 
 from service.app import create_app
 from service.errors import ModelOutOfCharacter
@@ -105,8 +105,11 @@ class Twice:
             told = {one.name: [c for c in one.c if c.name not in LEASES] for one in SQLModel.metadata.sorted_tables}
             return {name: sorted(map(str, session.execute(select(*columns)).all())) for name, columns in told.items()}
 
+        def is_at_work(session: Session) -> bool:
+            return session.scalar(select(col(JobRow.key)).where(col(JobRow.runner).is_not(None)).limit(1)) is not None
+
         before, now = None, database.read_now(read)
-        while before != now:
+        while before != now or database.read_now(is_at_work):
             time.sleep(0.2)
             before, now = now, database.read_now(read)
         return now

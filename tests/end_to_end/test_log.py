@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+from service.content.files import small_content
 from tests.api.play import LINES, talk, write_village
 from tests.end_to_end.process import Service
 from tests.end_to_end.test_kill import speak_by_script
@@ -41,3 +42,13 @@ def test_the_log_is_json_lines_where_the_setting_says_so(tmp_path: Path) -> None
     assert asked["logger"] == "uvicorn.access"
     assert '"GET /world HTTP/1.1" 200' in asked["message"]
     assert '"GET /people/baker/memory/search HTTP/1.1" 200' in lines[-1]["message"]
+
+
+def test_who_serves_another_games_data_is_told(tmp_path: Path) -> None:
+    settings = {"KATARIBE_LLM__PROVIDER": "rehearsal", "KATARIBE_WORLD__LANGUAGE": "en", "LANG": "en"}
+    village, told = write_village(tmp_path / "game"), []
+    for content in (village, village, small_content("en")):
+        with Service(tmp_path, content, settings) as service:
+            service.client.post("/world/tick", json={"ticks": 1}).raise_for_status()
+            told.append("another game's" in service.log)
+    assert told == [False, False, True]

@@ -21,6 +21,15 @@ def test_where_no_schema_can_be_sent_it_stands_at_the_end_of_the_system_message(
     assert body.get("response_format") == ({"type": "json_object"} if form is Form.JSON_OBJECT else None)
 
 
+def test_requests_that_begin_alike_are_named_alike_where_the_server_knows_it() -> None:
+    def named(*said: str) -> object:
+        messages = [Message(role="system" if n == 0 else "user", content=text) for n, text in enumerate(said)]
+        return Dialect(cache_key=True).request(ask(*messages), "m", None)["prompt_cache_key"]
+
+    assert named("You are Sora.", "Hello.") == named("You are Sora.", "Goodbye.") != named("You are Umi.", "Hello.")
+    assert "prompt_cache_key" not in Dialect().request(ask(), "m", None)
+
+
 def test_without_a_system_role_neighbours_become_one_user_message() -> None:
     messages = (
         Message(role="system", content="a"),
@@ -42,6 +51,7 @@ def test_without_a_system_role_neighbours_become_one_user_message() -> None:
         (None, "Unsupported parameter: 'max_tokens' … Use 'max_completion_tokens' instead.", "limit"),
         ("temperature", "Unsupported value", "temperature"),
         (None, "{'detail': [{'loc': ['body', 'stream_options'], 'msg': 'Extra inputs'}]}", "stream_usage"),
+        (None, "Unrecognized request argument supplied: prompt_cache_key", "cache_key"),
         ("stream", "Your organization must be verified to stream this model.", "stream"),
         (None, "System role not supported", "system_role"),
         (None, "Conversation roles must alternate user/assistant/user/assistant/...", "system_role"),
@@ -54,7 +64,7 @@ def test_without_a_system_role_neighbours_become_one_user_message() -> None:
 def test_what_the_server_complains_of_is_left_out_and_nothing_else(
     param: str | None, message: str, changed: str
 ) -> None:
-    before = Dialect()
+    before = Dialect(cache_key=True)
     after = before.simpler(param, message)
     assert after is not None
     fields = set(Dialect.__dataclass_fields__) - {"limit_changed"}

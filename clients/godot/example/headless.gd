@@ -18,6 +18,7 @@ func _initialize() -> void:
 	OS.low_processor_usage_mode = true
 	if OS.has_environment("KATARIBE_URL"):
 		talk.client.service_url = OS.get_environment("KATARIBE_URL")
+	printerr("Asking ", talk.client.service_url, " (KATARIBE_URL) until it answers.")
 	if OS.has_environment("KATARIBE_LANGUAGE"):
 		lines = LINES[OS.get_environment("KATARIBE_LANGUAGE")]
 	_answering.one_shot = true

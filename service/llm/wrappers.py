@@ -161,8 +161,9 @@ class ModelHealth:
         record.error = error
 
     def failing_seconds(self, role: Role) -> float:
-        """For how long the role, whose last call has failed, has answered none."""
-        return time.monotonic() - self._records.get(role, _Record()).since
+        """For how long the role has answered none; 0 if its last call was answered, be it one of another talk."""
+        record = self._records.get(role, _Record())
+        return time.monotonic() - record.since if record.failures else 0.0
 
     def failing(self) -> dict[Role, ModelError]:
         """The roles whose last calls have all failed, and how the last one did."""

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +26,20 @@ KEN = {"person_id": "ken"}
 
 
 class Overheard(OfflineModel):
-    """The rehearsal, which keeps what it was asked."""
+    """The rehearsal, which keeps what it was asked; while it `stays` nobody wants to leave."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, stays: bool = False) -> None:
         super().__init__()
+        self.stays = stays
         self.history: list[Prompt[Any]] = []
 
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
         """See OfflineModel."""
         self.history.append(prompt)
-        return await super().complete(prompt, on_text)
+        answer = await super().complete(prompt, on_text)
+        if self.stays and isinstance(prompt.given, PromptContext):
+            return replace(answer, value=answer.value.model_copy(update={"wants_to_end": False}))
+        return answer
 
     def asked_of(self, person_id: str) -> str:
         """All that the person's model was sent for turns, and decisions."""
@@ -108,7 +113,7 @@ def remembered(client: Http, person_id: str) -> str:
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_a_player_breaks_in_whispers_to_one_and_gets_up(tmp_path: Path, millbrook: Path, language: Language) -> None:
-    model = Overheard()
+    model = Overheard(stays=True)
     with village(lively(tmp_path, millbrook, language), model) as client:
         player(client)
         talk = talk_that_goes_on(client)
@@ -141,6 +146,7 @@ def test_a_player_breaks_in_whispers_to_one_and_gets_up(tmp_path: Path, millbroo
             i: still[i] for i in (one, other)
         }
 
+        model.stays = False
         gone = client.post(f"/conversations/{talk['id']}/leave", json=KEN).json()
         assert [each["person_id"] for each in gone["people"]] == [one, other]
         away = {"mode": "player", "player_id": "ken", "partner_id": "hermit"}

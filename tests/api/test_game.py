@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.locales import Language
-from tests.api.play import problem, recollection
+from tests.api.play import problem, recollection, until
 from tests.api.test_player import START, begin, say
 from tests.conversation.talks import FAMILY, FAREWELL, HELLO, replies
 from tests.scripted_model import ScriptedModel
@@ -164,7 +164,7 @@ def test_what_goes_on_stands_in_prompts_as_data_and_is_not_remembered(
     assert _asked(script).startswith(second)
     assert _asked(script).count("A dog barks.") == 1
     assert "hp: 2)" in _asked(script)
-    client.get(f"/conversations/{begun['id']}")
+    until(client, begun["id"], "closed")
     why = client.get(f"/conversations/{begun['id']}/turns/5/why").json()
     assert why["told"] == [*told, "A dog barks.", told[1], "hp: 2"]
     assert set(why["told"]) <= set(why["words"])

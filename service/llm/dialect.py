@@ -18,6 +18,7 @@ THINKING_TOKENS = 2048
 
 _TOO_LONG = re.compile(r"context.{0,9}(length|size|window)|maximum context|too many tokens", re.IGNORECASE)
 _BLAME = (
+    ("responses", re.compile(r"v1/responses|Responses API", re.IGNORECASE)),
     ("stream_options", re.compile(r"stream_options|include_usage")),
     ("cache_key", re.compile(r"prompt_cache_key")),
     ("limit", re.compile(r"max_(completion_)?tokens")),
@@ -27,7 +28,7 @@ _BLAME = (
     (
         "form",
         re.compile(
-            r"response.?format|json.?(schema|object|mode)|structured.?output|guided|grammar|schema|strict"
+            r"response.?format|text\.format|json.?(schema|object|mode)|structured.?output|guided|grammar|schema|strict"
             r"|(min|max)(Length|Items)|\b(min|max)imum\b|additionalProperties",
             re.IGNORECASE,
         ),
@@ -53,7 +54,8 @@ class Form(IntEnum):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Dialect:
     """What the server accepts. `explain`: the prompt says the schema in words too. `cache_key`: requests that begin
-    alike are named alike, so that they reach the machine that has kept their beginning.
+    alike are named alike, so that they reach the machine that has kept their beginning. `responses`: the model is
+    reached by the Responses API alone.
     """
 
     form: Form = Form.STRICT
@@ -66,6 +68,7 @@ class Dialect:
     system_role: bool = True
     explain: bool = False
     thinks: bool = False
+    responses: bool = False
 
     def max_tokens(self, prompt: Prompt[Any]) -> int:
         """The limit that is sent."""
@@ -88,6 +91,14 @@ class Dialect:
             if self.form < Form.LOOSE:
                 described["strict"] = True
             body["response_format"] = {"type": "json_schema", "json_schema": described}
+        return self._for_responses(body) if self.responses else body
+
+    def _for_responses(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The same request in the words of the Responses API; nothing of it is kept there."""
+        body |= {"input": body.pop("messages"), "max_output_tokens": body.pop(self.limit), "store": False}
+        form = body.pop("response_format", None)
+        if form is not None:
+            body["text"] = {"format": {"type": form["type"], **form.get("json_schema", {})}}
         return body
 
     def _messages(self, prompt: Prompt[Any]) -> list[dict[str, str]]:
@@ -124,6 +135,7 @@ class Dialect:
             "stream_options": (self.stream_usage, {"stream_usage": False}),
             "cache_key": (self.cache_key, {"cache_key": False}),
             "stream": (self.stream, {"stream": False}),
+            "responses": (not self.responses, {"responses": True}),
             "system": (self.system_role, {"system_role": False}),
         }
         is_left, changed = simpler[blamed]

@@ -28,7 +28,6 @@ from service.settings import OPENAI_URL, is_openai
 from service.usage import Usage
 
 DEFAULT_MODEL = "gpt-4.1-mini"
-_PATH = "/chat/completions"
 _CONNECT_SECONDS = 5.0
 _CEDES = (400, 404, 415, 422, 501)  # statuses that may mean "I do not know that parameter"
 
@@ -154,21 +153,32 @@ class OpenAIChat:
                 return dialect
 
     async def _send(self, client: openai.AsyncOpenAI, dialect: Dialect, model: str, work: ReplyProgress) -> None:
+        path = "/responses" if dialect.responses else "/chat/completions"
         body = dialect.request(work.prompt, model, self._temperature)
         # As plain JSON: the SDK's types of requests and chunks take a third of a millisecond each, and check nothing.
         body["stream"] = work.listener is not None and dialect.stream
         if not body["stream"]:
-            self._read_whole(await client.post(_PATH, cast_to=object, body=body), work.reply)
+            self._read_whole(await client.post(path, cast_to=object, body=body), work.reply)
             return
-        if dialect.stream_usage:
+        if dialect.stream_usage and not dialect.responses:
             body["stream_options"] = {"include_usage": True}
-        stream = await client.post(_PATH, cast_to=object, body=body, stream=True, stream_cls=openai.AsyncStream[object])
+        stream = await client.post(path, cast_to=object, body=body, stream=True, stream_cls=openai.AsyncStream[object])
         async with stream:
-            await self._read_stream(stream, work)
+            if stream.response.headers.get("content-type", "").startswith("application/json"):
+                # the server does not stream, whatever it is asked
+                self._read_whole(json.loads(await stream.response.aread()), work.reply)
+            else:
+                await self._read_stream(stream, work)
 
     def _read_whole(self, whole: object, reply: Reply) -> None:
         if not isinstance(whole, dict):
             raise ModelRejected(model=self.name, status_code=200, reason=Phrase("llm.no_completion"), setting=BASE_URL)
+        if whole.get("object") == "response":
+            for part in _parts(whole):
+                reply.content += _part(part, "text") or ""
+                reply.refusal += _part(part, "refusal") or ""
+            self._read_end(whole, reply)
+            return
         choices, usage = whole.get("choices"), whole.get("usage")
         if not choices:
             if whole.get("error"):
@@ -184,6 +194,15 @@ class OpenAIChat:
     async def _read_stream(self, stream: openai.AsyncStream[object], work: ReplyProgress) -> None:
         reply = work.reply
         async for chunk in stream:
+            kind = _part(chunk, "type")
+            if kind == "response.output_text.delta":
+                work.hear(_part(chunk, "delta") or "")
+            elif kind == "response.refusal.delta":
+                reply.refusal += _part(chunk, "delta") or ""
+            elif kind in ("response.completed", "response.incomplete", "response.failed"):
+                self._read_end(_part(chunk, "response"), reply)
+            elif kind == "error":
+                raise ModelServerError(model=self.name, status_code=200, reason=self._brief(chunk))
             usage = _part(chunk, "usage")
             reply.usage = _usage(usage) or reply.usage
             reply.thought = reply.thought or _reasoned(usage)
@@ -193,6 +212,16 @@ class OpenAIChat:
                 reply.refusal += _part(delta, "refusal") or ""
                 reply.thought = reply.thought or _has_thought(delta)
                 work.hear(_part(delta, "content") or "")
+
+    def _read_end(self, response: object, reply: Reply) -> None:
+        """How an answer of the Responses API ended, and what it cost."""
+        if _part(response, "error"):
+            raise ModelServerError(model=self.name, status_code=200, reason=self._brief(_part(response, "error")))
+        why = _part(_part(response, "incomplete_details"), "reason")
+        ended = "stop" if _part(response, "status") == "completed" else None
+        reply.finish_reason = {"max_output_tokens": "length"}.get(why, why) or ended
+        reply.usage = _usage(_part(response, "usage"))
+        reply.thought = _reasoned(_part(response, "usage"))
 
     async def _model_id(self, client: openai.AsyncOpenAI) -> str:
         """The model's id; asks the server once when the settings name none."""
@@ -251,6 +280,12 @@ def _part(value: object, key: str) -> Any:
     return value.get(key) if isinstance(value, dict) else None
 
 
+def _parts(response: dict[str, Any]) -> list[object]:
+    """What a response of the Responses API says, without the items of its thinking."""
+    said = (item for item in response.get("output") or [] if _part(item, "type") == "message")
+    return [part for item in said for part in _part(item, "content") or []]
+
+
 def _has_thought(message: object) -> bool:
     """Whether the server passed the model's thinking beside the content (two names are in use)."""
     return any(_part(message, key) for key in ("reasoning_content", "reasoning"))
@@ -258,15 +293,17 @@ def _has_thought(message: object) -> bool:
 
 def _usage(reported: object) -> Usage | None:
     """Tokens as the server counted them; None when it did not."""
-    if _part(reported, "prompt_tokens") is None:
+    given, made = ("input", "output") if _part(reported, "input_tokens") is not None else ("prompt", "completion")
+    if _part(reported, f"{given}_tokens") is None:
         return None
     return Usage(
-        prompt_tokens=_part(reported, "prompt_tokens"),
-        completion_tokens=_part(reported, "completion_tokens") or 0,
-        cached_tokens=_part(_part(reported, "prompt_tokens_details"), "cached_tokens") or 0,
+        prompt_tokens=_part(reported, f"{given}_tokens"),
+        completion_tokens=_part(reported, f"{made}_tokens") or 0,
+        cached_tokens=_part(_part(reported, f"{given}_tokens_details"), "cached_tokens") or 0,
     )
 
 
 def _reasoned(reported: object) -> bool:
     """Whether the server counted tokens of thinking that it did not show."""
-    return bool(_part(_part(reported, "completion_tokens_details"), "reasoning_tokens"))
+    details = _part(reported, "completion_tokens_details") or _part(reported, "output_tokens_details")
+    return bool(_part(details, "reasoning_tokens"))

@@ -58,6 +58,7 @@ def test_without_a_system_role_neighbours_become_one_user_message() -> None:
         ("response_format", "Invalid schema: 'maxLength' is not permitted.", "form"),
         (None, "This response_format type is unavailable now", "form"),
         (None, "failed to parse grammar", "form"),
+        ("model", "This model is only supported in v1/responses and not in v1/chat/completions.", "responses"),
         ("messages", "This model does not support response format `json_schema`", "form"),
     ],
 )

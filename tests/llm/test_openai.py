@@ -457,3 +457,106 @@ def test_only_openais_own_address_is_openai(base_url: str | None, official: bool
 
 def test_openai_itself_has_a_default_model() -> None:
     assert OpenAIChat(base_url=None, api_key=KEY).name == "openai:gpt-4.1-mini"
+
+
+def by_responses_alone(body: dict[str, Any]) -> Reply | None:
+    """A model that chat completions do not reach."""
+    told = "This model is only supported in v1/responses and not in v1/chat/completions."
+    return failing(404, told, type="invalid_request_error", param="model") if "messages" in body else None
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_a_model_of_the_responses_api_is_found_out_once(streamed: bool) -> None:
+    heard: list[str] = []
+    listener: TextListener | None = (lambda text, _: heard.append(text)) if streamed else None
+    with FakeOpenAI(answer=said, refuses=by_responses_alone) as server:
+        first, second = run(server, times=2, on_text=listener)
+    assert [first.value.model_dump(), second.value.model_dump()] == [TURN, TURN]
+    assert [first.usage.calls, second.usage.calls] == [2, 1]
+    assert (second.usage.prompt_tokens, second.usage.cached_tokens, second.usage.estimated) == (40, 32, False)
+    assert len(set(heard)) > 2 or not streamed
+    body = server.requests[-1]
+    assert body.keys() == {"model", "input", "max_output_tokens", "text", "store", "stream"}
+    assert body["input"] == [{"role": "system", "content": "You are Ren."}, {"role": "user", "content": "Speak."}]
+    assert (body["text"]["format"]["type"], body["text"]["format"]["strict"]) == ("json_schema", True)
+    assert body["store"] is False
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+@pytest.mark.parametrize(("reply", "kind"), BROKEN)
+def test_what_goes_wrong_at_the_responses_api_is_the_same_error(
+    reply: Reply, kind: type[ModelError], streamed: bool
+) -> None:
+    unknown = by_responses_alone({"messages": []})
+    assert unknown is not None
+    with FakeOpenAI(unknown, reply) as server, pytest.raises(ModelError) as caught:
+        run(server, on_text=(lambda *_: None) if streamed else None)
+    assert type(caught.value) is kind
+    assert caught.value.usage.calls == 2
+    assert KEY not in f"{caught.value.facts}"
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_response_that_breaks_off_or_counts_nothing(clean: bool) -> None:
+    unknown = by_responses_alone({"messages": []})
+    assert unknown is not None
+    with (
+        FakeOpenAI(unknown, Reply(content=SAID, cut_after=30, ends_cleanly=clean)) as server,
+        pytest.raises(ModelUnreachable),
+    ):
+        run(server, on_text=lambda *_: None)
+    with FakeOpenAI(Reply(content=SAID, usage=False), refuses=by_responses_alone) as server:
+        assert run(server, on_text=lambda *_: None)[0].usage.estimated
+
+
+def events(*values: object) -> bytes:
+    return b"".join(b"data: " + json.dumps(value, ensure_ascii=False).encode() + b"\n\n" for value in values)
+
+
+def test_an_error_in_the_middle_of_a_response_is_the_servers() -> None:
+    failed = {"type": "response.failed", "response": {"status": "failed", "error": {"message": f"down {KEY}"}}}
+    for event in (failed, {"type": "error", "code": "server_error", "message": f"down {KEY}"}):
+        reply = Reply(raw=events(event), headers={"Content-Type": "text/event-stream"})
+        with FakeOpenAI(reply) as server, pytest.raises(ModelServerError) as caught:
+            run(server, on_text=lambda *_: None)
+        assert caught.value.facts["reason"] == "down ***"
+
+
+@pytest.mark.parametrize("api", ["chat", "responses"])
+def test_a_server_that_ignores_stream_is_understood(api: str) -> None:
+    spoken = {"type": "message", "content": [{"type": "output_text", "text": SAID}]}
+    bodies: dict[str, object] = {
+        "chat": {"choices": [{"message": {"content": SAID}, "finish_reason": "stop"}]},
+        "responses": {"object": "response", "status": "completed", "output": [spoken]},
+    }
+    with FakeOpenAI(Reply(raw=json.dumps(bodies[api]).encode())) as server:
+        answer, heard = heard_by(server)
+    assert answer.value.model_dump() == TURN
+    assert heard == [TURN["utterance"]]
+
+
+@pytest.mark.parametrize(
+    "cut", [b'data: {"choices": [{"delta": {"con', 'data: {"choices": "良'.encode()[:-1] + b"\n\n"]
+)
+def test_half_a_chunk_or_half_a_letter_at_the_end_is_an_error(cut: bytes) -> None:
+    whole = {"choices": [{"delta": {"content": SAID[:30]}}]}
+    reply = Reply(raw=events(whole) + cut, headers={"Content-Type": "text/event-stream"})
+    with FakeOpenAI(reply) as server, pytest.raises(ModelError) as caught:
+        run(server, on_text=lambda *_: None)
+    assert type(caught.value) in (ModelUnreachable, ModelBroken)
+
+
+@pytest.mark.parametrize("api", ["chat", "responses"])
+def test_a_letter_that_two_packets_share_is_whole(api: str) -> None:
+    text = json.dumps({**TURN, "utterance": "良い日だ、友よ。"}, ensure_ascii=False)
+    chunks = {
+        "chat": {"choices": [{"delta": {"content": text}, "finish_reason": "stop"}]},
+        "responses": {"type": "response.output_text.delta", "delta": text},
+    }
+    end = {"type": "response.completed", "response": {"status": "completed"}}
+    raw = events(chunks[api], *([end] if api == "responses" else []))
+    slowly = Reply(raw=raw, piece=1, pause_seconds=0.001, headers={"Content-Type": "text/event-stream"})
+    with FakeOpenAI(slowly) as server:
+        answer, heard = heard_by(server)
+    assert answer.value.utterance == heard[-1] == "良い日だ、友よ。"
+    assert answer.usage.estimated

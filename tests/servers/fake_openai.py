@@ -1,4 +1,4 @@
-"""Owns a small real HTTP server that speaks OpenAI chat completions and misbehaves on demand."""
+"""Owns a small real HTTP server that speaks OpenAI chat completions and responses, and misbehaves on demand."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ class Reply:
     usage: bool = True
     latency_seconds: float = 0
     pause_seconds: float = 0
-    """Between a stream's chunks."""
+    """Between a stream's chunks, or between pieces of so many bytes of a `raw` body."""
     hangs: bool = False
     hangs_after: int = 0
     """A stream's characters before it hangs."""
@@ -179,7 +179,7 @@ class FakeOpenAI:
         if head[0].startswith("GET /v1/models "):
             self.listings += 1
             await self._list(writer)
-        elif head[0].startswith("POST /v1/chat/completions "):
+        elif head[0].startswith(("POST /v1/chat/completions ", "POST /v1/responses ")):
             asked = json.loads(body)
             self.requests.append(asked)
             await self._complete(writer, asked)
@@ -202,6 +202,9 @@ class FakeOpenAI:
             return
         if reply.hangs:
             await self._stop.wait()
+        if "input" in asked:
+            await self._whole(writer, reply, _response(reply))
+            return
         message = {"role": "assistant", "content": reply.content, "refusal": reply.refusal}
         if reply.reasoning:
             message["reasoning_content"] = reply.reasoning
@@ -215,20 +218,27 @@ class FakeOpenAI:
             value = {"error": reply.error}
         body = json.dumps(value).encode() if reply.raw is None else reply.raw
         headers = {"Content-Type": "application/json", "Content-Length": str(len(body)), **reply.headers}
-        writer.write(_head(reply.status, headers) + body)
-        await writer.drain()
+        writer.write(_head(reply.status, headers))
+        step = reply.piece if reply.pause_seconds else max(1, len(body))
+        for start in range(0, len(body), step):
+            writer.write(body[start : start + step])
+            await writer.drain()
+            await asyncio.sleep(reply.pause_seconds)
 
     async def _stream(self, writer: asyncio.StreamWriter, reply: Reply, asked: dict[str, Any]) -> None:
         writer.write(_head(200, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"}))
         sent = 0
         for delta in self._deltas(reply):
-            await _event(writer, _completion(asked, "delta", delta, None))
+            await _event(writer, _spoken(delta) if "input" in asked else _completion(asked, "delta", delta, None))
             await asyncio.sleep(reply.pause_seconds)  # at least a turn of the loop: each chunk on its own
             sent += len(delta.get("content", ""))
             if reply.hangs and sent >= reply.hangs_after:
                 await self._stop.wait()
         if reply.error is not None:
             await _event(writer, {"error": reply.error})
+        elif "input" in asked and reply.cut_after is None:
+            ended = _response(reply)
+            await _event(writer, {"type": f"response.{ended['status']}", "response": ended})
         elif reply.cut_after is None:
             await _event(writer, _completion(asked, "delta", {}, reply.finish_reason))
             if reply.usage and asked.get("stream_options", {}).get("include_usage"):
@@ -258,6 +268,38 @@ def _head(status: int, headers: dict[str, str]) -> bytes:
     lines = [f"HTTP/1.1 {status} {_PHRASES.get(status, 'Status')}", "Connection: close"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+def _spoken(delta: dict[str, Any]) -> dict[str, Any]:
+    """A piece of an answer as the Responses API streams it."""
+    if "refusal" in delta:
+        return {"type": "response.refusal.delta", "delta": delta["refusal"]}
+    return {"type": "response.output_text.delta", "delta": delta.get("content", "")}
+
+
+def _response(reply: Reply) -> dict[str, Any]:
+    """A whole answer of the Responses API, after an item of its thinking."""
+    why = {"length": "max_output_tokens"}.get(str(reply.finish_reason), reply.finish_reason)
+    parts = [{"type": "output_text", "text": reply.content}]
+    if reply.refusal:
+        parts = [{"type": "refusal", "refusal": reply.refusal}]
+    counted = _usage(str(reply.content))
+    return {
+        "object": "response",
+        "status": {"stop": "completed", None: "in_progress"}.get(reply.finish_reason, "incomplete"),
+        "incomplete_details": None if why in ("stop", None) else {"reason": why},
+        "output": [
+            {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "hm {"}]},
+            {"type": "message", "role": "assistant", "content": parts},
+        ],
+        "usage": {
+            "input_tokens": counted["prompt_tokens"],
+            "output_tokens": counted["completion_tokens"],
+            "input_tokens_details": counted["prompt_tokens_details"],
+        }
+        if reply.usage
+        else None,
+    }
 
 
 async def _event(writer: asyncio.StreamWriter, value: dict[str, Any] | None) -> None:

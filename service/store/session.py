@@ -412,3 +412,18 @@ def store_lock(settings: Settings) -> AbstractContextManager[object]:
         Misconfigured: as `DataLock`.
     """
     return closing(DataLock(settings.data_dir)) if settings.is_sqlite else nullcontext()
+
+
+@contextmanager
+def opened_database(settings: Settings, *, shared: bool = False) -> Iterator[Database]:
+    """The migrated database; one of SQLite's is this process's alone, unless it is `shared`.
+
+    Raises:
+        Misconfigured: it cannot be opened, is damaged, or another process has it.
+    """
+    with nullcontext() if shared else store_lock(settings), closing(Database(settings.store_url)) as database:
+        try:
+            database.migrate()
+        except OperationalError as exc:
+            raise unopenable(exc) from exc
+        yield database

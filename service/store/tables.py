@@ -26,6 +26,7 @@ from service.store.phase import (
 )
 from service.store.policy import GoesWith, Policy, TableT
 from service.store.shown import WorldMinute
+from world.ids import MAIN_WORLD as MAIN_WORLD
 
 SQLModel.metadata.naming_convention = MetaData(
     naming_convention={
@@ -73,10 +74,6 @@ class JobKey(NamedTuple):
     world_id: str
     kind: str
     key: str
-
-
-MAIN_WORLD = "main"
-"""The world of whoever names none."""
 
 
 class _OfWorld(SQLModel):

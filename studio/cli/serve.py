@@ -16,12 +16,13 @@ from service.app import checker, create_app
 from service.public.models import Settings, write_logs
 from service.public.upkeep import MAIN_WORLD, is_of_another_game
 from service.public.words import languages, sentence
-from studio.cli.options import GAME, Options, cli, command, offers, own_language, say
+from studio.cli.options import GAME, Options, command, commands, offers
+from studio.cli.words import own_language, say
 from studio.exchange.incoming import incoming
 from studio.terminal.demo import run_demo
 
 
-@command(cli, "serve", "cli.help.serve", "rehearsal", *GAME, "language")
+@command(commands, "serve", "cli.help.serve", "rehearsal", *GAME, "language")
 def serve(
     options: Options,
     host: Annotated[str | None, typer.Option(help=say("cli.help.host"))] = None,
@@ -64,7 +65,7 @@ def _say_no_model(settings: Settings) -> None:
         typer.echo(f"  {found.name}: KATARIBE_LLM__BASE_URL={found.base_url}", err=True)
 
 
-@command(cli, "demo", "cli.help.demo", "content", "language", "rehearsal")
+@command(commands, "demo", "cli.help.demo", "content", "language", "rehearsal")
 def demo(
     options: Options,
     character: Annotated[str | None, typer.Option(help=say("cli.help.character"))] = None,
@@ -77,7 +78,7 @@ def demo(
     run_demo(settings, options.reader, character_id=character, npc_id=npc, offers=offers(settings))
 
 
-@command(cli, "mcp", "cli.help.mcp", "content")
+@command(commands, "mcp", "cli.help.mcp", "content")
 def mcp(options: Options, url: Annotated[str | None, typer.Option(help=say("cli.help.mcp_url"))] = None) -> None:
     """Serve the tools for an author's assistant over standard input and output, of a service that runs."""
     settings = options.settings()

@@ -3,6 +3,7 @@ told in a sentence.
 """
 
 import errno
+import gc
 import io
 import sys
 from importlib import import_module
@@ -57,6 +58,8 @@ def command_named(name: str) -> Any:
     import_module(f"studio.cli.{COMMANDS[name][0]}")
     from studio.cli.options import commands
 
+    gc.freeze()
+    gc.enable()
     return get_group(commands).commands[name]
 
 

@@ -4,7 +4,7 @@ assistant.
 
 import asyncio
 import signal
-from typing import Annotated
+from typing import Annotated, Any
 
 import httpx
 import typer
@@ -18,8 +18,6 @@ from service.public.upkeep import MAIN_WORLD, is_of_another_game
 from service.public.words import languages, sentence
 from studio.cli.options import GAME, Options, command, commands, offers
 from studio.cli.words import own_language, say
-from studio.exchange.incoming import incoming
-from studio.terminal.demo import run_demo
 
 
 @command(commands, "serve", "cli.help.serve", "rehearsal", *GAME, "language")
@@ -33,10 +31,17 @@ def serve(
     settings = options.settings(host=host, port=port)
     if settings.content_dir is None and settings.world.language is None:  # the sample village is written in all
         settings = settings.changed(world={"language": own_language()})
-    app = create_app(settings, reload_content=reload_content, importer=incoming)
+    app = create_app(settings, reload_content=reload_content, importer=_incoming)
     if app.state.models_missing and not options.rehearsal:
         _say_no_model(settings)
     asyncio.run(_serve(app, settings, options.language))
+
+
+def _incoming(*sent: Any) -> Any:
+    """See studio.exchange.incoming, which is imported when somebody sends a file."""
+    from studio.exchange.incoming import incoming
+
+    return incoming(*sent)
 
 
 async def _serve(app: FastAPI, settings: Settings, wanted: str | None) -> None:
@@ -74,6 +79,8 @@ def demo(
     """Two meetings of a character and an NPC, a world day apart, and what is remembered on the third. Without a model
     configured, as a recording.
     """
+    from studio.terminal.demo import run_demo
+
     settings = options.settings().changed(world={"language": options.reader})
     run_demo(settings, options.reader, character_id=character, npc_id=npc, offers=offers(settings))
 

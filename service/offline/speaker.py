@@ -187,13 +187,16 @@ class OfflineSpeaker:
         )
 
     def _best_new(self, fits: Iterable[tuple[float, "_Known"]]) -> str:
-        """The best that the partner has not heard, of persons all that fit as well; else that all is told."""
+        """The best that the partner has not heard, of persons all that fit as well; else that all is told, where
+        it has told any of it."""
         found = sorted(fits, key=lambda both: -round(both[0], 2))
         for share, one in found:
             alike = [other for fit, other in found if fit == share and other.key == one.key == "relation"] or [one]
             if told := self.phrases.joined(map(self._tell, alike[:3])):
                 return told
-        return self.say("all_told") if found else ""
+        said = self._keys(self.own) | self._told
+        is_told = any(one.key in ("relation", "place") or said & keys([one.text]) for _, one in found)
+        return self.say("all_told") if is_told else ""
 
     @property
     def _known(self) -> list["_Known"]:
@@ -248,9 +251,12 @@ class OfflineSpeaker:
         return self.line("question", f"{self.wanted} {self.heard}") or ("" if told or self.own else self.say("ask"))
 
     def is_over(self) -> bool:
-        """Whether it is time to leave: soon the limit is reached; who began has said enough, or dislikes the other."""
+        """Whether it is time to leave: soon the limit is reached; who began has said enough; or it dislikes the other,
+        whom it still answers a few questions.
+        """
         if not (self.own and self.context.begins):
-            return bool(self.is_cold and self.own) or self.context.turns_left <= 1
+            answers = _PATIENCE if self.is_asked else 1
+            return (self.is_cold and len(self.own) >= answers) or self.context.turns_left <= 1
         return self.is_cold or self.context.turns_left <= 2 or self.rng.random() * _PATIENCE < len(self.own)
 
     def say(self, key: str, /, **slots: str) -> str:

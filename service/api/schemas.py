@@ -392,6 +392,7 @@ class TurnOut(
     act: str = _usually("", "what its speaker does", "puts down the lamp")
     addressed: list[str] | None = _usually(None, "ids of those to whom it is said; left out: to all", ["mio"])
     loudness: Loudness = _usually(Loudness.NORMAL, "how loud it is said; left out: as people talk", "whisper")
+    is_sketched: bool = _usually(False, "one call made the whole talk, for nobody looked", True)
     seen_by: list[str] | None = _usually(None, "ids of those who see the act; left out: all who are there", ["mio"])
     heard_by: list[str] | None = _usually(None, "ids of those who hear the words; left out: all there", ["mio"])
 

@@ -296,13 +296,12 @@ def carry_on(situation: Situation) -> Chosen | None:
 
 
 def live_on(situation: Situation) -> Chosen | None:
-    """The choice of a sketched life: its model has decided in this block of the day, and the plan does the rest of it.
-    None: the model must be asked: the block is a new one, something is new, or somebody has come whom it could meet.
+    """The choice of a sketched life: it does what its plan says. None: its model must be asked, for something is new, or
+    somebody is there whom it could meet, and whom its model was not asked about in this block of the day.
     """
     last, slot = situation.agent_state.last_asked, situation.slot
-    if last is None or slot is None or last.block_since != slot.since:
-        return None
-    if _news(situation) != last.news or _could_meet(situation, besides=last.seen):
+    asked_about = last.seen if last and slot and last.block_since == slot.since else ()
+    if _could_meet(situation, besides=asked_about) or _news(situation) != (last.news if last else ""):
         return None
     option, wake_at = _routine(situation)
     return Chosen(option=option, wake_at=wake_at, agent_state=_unasked(situation), by="plan")

@@ -750,7 +750,8 @@ class PersonDetail(PersonOut, of=CharacterProfile, shows="personality tendencies
     spawn_node_id: str | None = Field(description="of an NPC: the node it stands at")
     beside: list[str] = Field(description="of a character: ids of people close enough to talk to")
     decision: DecidingBy | None = Field(
-        default=None, description="of a character: how it decides now: a model is asked, by routine, or a client says"
+        default=None,
+        description="of a character: how it decides now: by its model, seldom (sketch), by routine, or as a client says",
     )
     needs: list[NeedOut] = Field(default=[], description="of a character: its needs and their levels now")
     thought: str = Field(

@@ -52,7 +52,7 @@ from service.memory.recall import (
     talk_line,
 )
 from service.memory.record import FACTS, Kind, Memory, Recalled
-from service.memory.secrets import Discretion, discretion, discretion_among
+from service.memory.secrets import Discretion, discretion_among, discretion_of_all
 from service.memory.telling import clause, episode_told, ref_of, remembered_as
 from service.people.attitude import Attitude, attitudes_among, moods, stance
 from service.people.person import felt_needs, levels_of, read_person
@@ -255,7 +255,7 @@ def _discretion(
     for seat, (partner_id, *others) in company.items():
         person_id = row.person_ids[seat]
         if sketched:
-            found[person_id] = discretion(world.cast.person(person_id)).apart(world, person_id, (partner_id, *others))
+            found[person_id] = discretion_of_all(world.cast).apart(world, person_id, (partner_id, *others))
             continue
         liked = {other: rows.attitudes[person_id, other].affinity for other in others}
         found[person_id] = discretion_among(

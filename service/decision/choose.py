@@ -296,8 +296,8 @@ def carry_on(situation: Situation) -> Chosen | None:
 
 
 def live_on(situation: Situation) -> Chosen | None:
-    """The choice of a sketched life: it does what its plan says. None: its model must be asked, for something is new, or
-    somebody is there whom it could meet, and whom its model was not asked about in this block of the day.
+    """The choice of a sketched life: it does what its plan says. None: its model must be asked, for something is new,
+    or somebody is there whom it could meet, and whom its model was not asked about in this block of the day.
     """
     last, slot = situation.agent_state.last_asked, situation.slot
     asked_about = last.seen if last and slot and last.block_since == slot.since else ()

@@ -751,7 +751,7 @@ class PersonDetail(PersonOut, of=CharacterProfile, shows="personality tendencies
     beside: list[str] = Field(description="of a character: ids of people close enough to talk to")
     decision: DecidingBy | None = Field(
         default=None,
-        description="of a character: how it decides now: by its model, seldom (sketch), by routine, or as a client says",
+        description="of a character: how it decides now: by its model, seldom (sketch), by routine, or by a client",
     )
     needs: list[NeedOut] = Field(default=[], description="of a character: its needs and their levels now")
     thought: str = Field(

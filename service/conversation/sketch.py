@@ -9,7 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from service.conversation.acting import CharacterTurn, Gesture, OpeningTurn, TalkAnswer
+from service.content.profile import Emotion
+from service.conversation.acting import CharacterTurn, Gesture, OpeningTurn, Utterance
 from service.conversation.context_builder import Contexts
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.prompt import PromptContext, told_prompt
@@ -23,10 +24,12 @@ TURN_TOKENS = 120
 """Room for a turn in the answer."""
 
 
-class SketchedTurn(TalkAnswer):
-    """One turn of a talk that is sketched, and the name of who says it."""
+class SketchedTurn(BaseModel, extra="forbid"):
+    """One turn of a talk that is sketched: the name of who says it, and what is said, as in an NpcTurn."""
 
     speaker: str
+    utterance: Utterance
+    emotion: Emotion
     act: Gesture = ""
 
 

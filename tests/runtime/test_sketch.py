@@ -110,9 +110,8 @@ def test_where_a_player_comes_near_a_talk_goes_on_turn_by_turn(village: Content,
             while not (talks := database.read_now(lambda s: s.exec(going).unique().all())):
                 await home.live(1)
             talk = talks[0]
-            placed = await home.world_runner.command(
-                "main", lambda s, one: (place_person(s, one, "ken", talk.node_id), one.world.now)[1]
-            )
+            await home.world_runner.command("main", lambda s, one: place_person(s, one, "ken", talk.node_id))
+            placed = database.read_now(lambda s: home.room.worlds.open(s, "main")).now
             await home.live(30)
             turns = turns_of(home)[talk.id]
         assert turns[0].is_sketched
@@ -136,7 +135,7 @@ def test_the_story_of_sketched_lives_is_the_same_however_it_is_lived(village: Co
             at_once = 1 if name == "in order" else 5
             async with house(hamlet(village), directory, model, at_once=at_once, decision="sketch") as home:
                 try:
-                    now = home.room.database.read_now(lambda s: home.room.worlds.open(s, "main")).now
+                    now: int = home.room.database.read_now(lambda s: home.room.worlds.open(s, "main")).now
                     while now < village.start + MORNING:
                         ticks = min(village.start + MORNING - now, rng.choice((7, 60, 240)))
                         await home.live(ticks)

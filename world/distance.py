@@ -59,7 +59,10 @@ class Routes:
         self.node_indexes = {node_id: i for i, node_id in enumerate(self.ids)}
         self._steps = tuple(
             tuple(
-                sorted((self.node_indexes[other], minutes) for other, minutes in world_map.open_graph[node_id].items())
+                sorted(
+                    (self.node_indexes[other], int(way["minutes"]))
+                    for other, way in world_map.open_graph.adj[node_id].items()
+                )
             )
             for node_id in self.ids
         )

@@ -132,7 +132,7 @@ def neighbours(world_map: WorldMap, positions: Mapping[str, Position], person_id
     if here.toward is not None:
         return ()
     world_map.node(here.node_id)
-    near = {here.node_id, *world_map.graph[here.node_id]}
+    near = {here.node_id, *world_map.graph.neighbors(here.node_id)}
     return tuple(
         sorted(
             other_id

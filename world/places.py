@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import networkx as nx
+
 from world.errors import UnknownPlace
 from world.time import MINUTES_PER_DAY, WorldTime, clock, minute_of_day
 
@@ -116,12 +118,15 @@ class WorldMap:
         return {**self.posts, **self.bases}
 
     @cached_property
-    def graph(self) -> Mapping[str, Mapping[str, int]]:
-        """The minutes from every node to each that an edge joins to it. Of parallel edges the shortest counts."""
-        minutes: dict[str, dict[str, int]] = {node_id: {} for node_id in self.nodes}
-        for edge in sorted(self.edges, key=lambda edge: edge.minutes, reverse=True):
-            minutes[edge.a][edge.b] = minutes[edge.b][edge.a] = edge.minutes
-        return minutes
+    def graph(self) -> "nx.Graph[str]":
+        """Every node and edge; edge attribute `minutes`. Of parallel edges the shortest counts."""
+        graph: nx.Graph[str] = nx.Graph()
+        graph.add_nodes_from(self.nodes)
+        for edge in self.edges:
+            known = graph.get_edge_data(edge.a, edge.b)
+            minutes = min(edge.minutes, known["minutes"]) if known else edge.minutes
+            graph.add_edge(edge.a, edge.b, minutes=minutes)
+        return graph
 
     @cached_property
     def closed_nodes(self) -> frozenset[str]:
@@ -129,13 +134,11 @@ class WorldMap:
         return frozenset(self.posts.values())
 
     @cached_property
-    def open_graph(self) -> Mapping[str, Mapping[str, int]]:
-        """The graph without the closed nodes."""
-        return {
-            node_id: {other: minutes for other, minutes in ways.items() if other not in self.closed_nodes}
-            for node_id, ways in self.graph.items()
-            if node_id not in self.closed_nodes
-        }
+    def open_graph(self) -> "nx.Graph[str]":
+        """The graph without the closed nodes, copied once."""
+        graph = self.graph.copy()
+        graph.remove_nodes_from(self.closed_nodes)
+        return graph
 
     def node(self, node_id: str) -> Node:
         """Raises: UnknownPlace."""
@@ -153,12 +156,12 @@ class WorldMap:
 
     def next_to(self, a: str, b: str) -> bool:
         """Whether people on the two nodes stand close enough to talk: the same node, or joined by an edge."""
-        return a == b or b in self.graph.get(a, ())
+        return a == b or self.graph.has_edge(a, b)
 
     def beside(self, node_id: str) -> tuple[str, ...]:
         """Open nodes from which a person on `node_id` can be talked to, sorted. Raises: UnknownPlace."""
         self.node(node_id)
-        return tuple(sorted(n for n in self.graph[node_id] if n not in self.closed_nodes))
+        return tuple(sorted(n for n in self.graph.neighbors(node_id) if n not in self.closed_nodes))
 
     def facilities_at(self, node_id: str) -> tuple[Facility, ...]:
         """Facilities that can be used from this node, sorted by id."""

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+import networkx as nx
+
 from service.content.actions import ActionEntry, ActionsFile, ArgumentEntry, NeedEntry
 from service.content.fields import ContentModel, ContentProblem, Key, hint, ids_named, key_path, listed, problem, quote
 from service.content.files import ACTIONS_FILE, MAPS_FILE
@@ -187,16 +189,9 @@ def check_connectivity(maps: MapsFile) -> Iterator[ContentProblem]:
     order = {node: number for number, node in enumerate(keys)}
     holders = {node: npc for npc, node in world.posts.items()}
 
-    def parts(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
+    def parts(graph: "nx.Graph[str]") -> list[list[str]]:
         """The graph's connected parts, the largest first, else as in the file; each as in the file."""
-        found, left = list[list[str]](), set(graph)
-        while left:
-            part = [left.pop()]
-            for node in part:  # which grows meanwhile
-                near = left.intersection(graph[node])
-                left -= near
-                part += near
-            found.append(sorted(part, key=order.__getitem__))
+        found = (sorted(part, key=order.__getitem__) for part in nx.connected_components(graph))
         return sorted(found, key=lambda part: (-len(part), order[part[0]]))
 
     wholes = parts(world.graph)
@@ -204,10 +199,9 @@ def check_connectivity(maps: MapsFile) -> Iterator[ContentProblem]:
         yield problem(MAPS_FILE, keys[part[0]], "content.unconnected", nodes=listed(part))
     walled_in = set[str]()
     for whole in wholes:
-        inside = {node: world.open_graph[node] for node in whole if node not in world.closed_nodes}
-        for region in parts(inside)[1:]:
+        for region in parts(world.open_graph.subgraph(set(whole) - world.closed_nodes))[1:]:
             walled_in.update(region)
-            walls = [node for node in holders if not world.graph[node].keys().isdisjoint(region)]
+            walls = [node for node in holders if any(world.graph.has_edge(node, other) for other in region)]
             walls.sort(key=order.__getitem__)
             npcs = listed([holders[node] for node in walls])
             facts = {"nodes": listed(region), "npcs": npcs, "walls": listed(walls)}

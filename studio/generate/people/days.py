@@ -26,7 +26,7 @@ _HOME = "home"
 def open_posts(world: Content) -> list[str]:
     """Nodes that may be closed all at once: everybody still gets everywhere. The most remote first."""
     world_map = world.cast(world.default_language).world_map
-    graph = nx.from_dict_of_lists({node: list(ways) for node, ways in world_map.open_graph.items()})
+    graph = world_map.open_graph.copy()
     kept = {one.home for one in world.cast(world.default_language).characters.values()}
     kept |= {node for place in world_map.facilities.values() if _HOME in place.tags for node in place.node_ids}
     most = int(len(graph) * _MOST)
@@ -51,7 +51,7 @@ def _may_go(graph: "nx.Graph[str]", node: str, world_map: WorldMap) -> bool:
 def _last_neighbours(world_map: WorldMap, chosen: list[str], graph: "nx.Graph[str]") -> set[str]:
     """Nodes from which alone somebody at a post can be talked to."""
     closed = [*world_map.closed_nodes, *chosen]
-    beside = [[node for node in world_map.graph[post] if node in graph] for post in closed]
+    beside = [[node for node in world_map.graph.neighbors(post) if node in graph] for post in closed]
     return {nodes[0] for nodes in beside if len(nodes) == 1}
 
 

@@ -72,10 +72,6 @@ class _Weaving:
     ) -> None:
         self._world, self._people, self._language, self._there = world, people, language, there
         self._map = world.cast(language).world_map
-        self._ways: nx.Graph[str] = nx.Graph()
-        self._ways.add_nodes_from(self._map.nodes)
-        for node, near in self._map.graph.items():
-            self._ways.add_weighted_edges_from(((node, other, minutes) for other, minutes in near.items()), "minutes")
         self._slots = {slot.number: slot for slot, _ in people}
         self.ids = dict(self._new_ids())
         self._places = {slot.number: self._workplace(slot, made) for slot, made in people}
@@ -121,7 +117,7 @@ class _Weaving:
         return posts
 
     def _away(self, node: str, place: Facility | None) -> float:
-        ways: Mapping[str, float] = nx.single_source_dijkstra_path_length(self._ways, node, weight="minutes")
+        ways: Mapping[str, float] = nx.single_source_dijkstra_path_length(self._map.graph, node, weight="minutes")
         return min((ways.get(one, float("inf")) for one in place.node_ids), default=0) if place else 0
 
     def _find_homes(self) -> dict[int, str]:
@@ -207,7 +203,7 @@ class _Weaving:
     def _known(self, slot: PersonSlot) -> list[str]:
         """Those it is tied to, and who stands where it works."""
         place = self._places[slot.number]
-        beside = {node for one in place.node_ids for node in self._map.graph[one]} if place else set()
+        beside = {node for one in place.node_ids for node in self._map.graph.neighbors(one)} if place else set()
         keepers = [npc for npc, node in self._map.posts.items() if node in beside]
         return [*dict.fromkeys((*(other for _, other in self._ties(slot)), *keepers))]
 

@@ -10,7 +10,8 @@ import { t } from "./page.js";
 const READABLE = 54; // pixels from node to node, about, below which nobody could be told from the next
 const TALLEST = 0.72; // of the window
 const SPRINGS = 150; // nodes
-const ROOMY = 130; // pixels from node to node, about, from which nodes beside the places have their names too
+const NAME = 32; // letters
+const ROOMY = 130; // pixels from node to node, about, from which the nodes on a picture have their names too
 
 /** The nodes of a map with places to draw them at, and the frame around them: {nodes: id -> node, frame}, in its own units. */
 export function placed(world, mapId, background) {
@@ -65,9 +66,10 @@ export function draw(world, mapId, place, scale, background, onMap) {
   const whole = { viewBox: `0 0 ${size.width} ${size.height}`, ...size };
   const gates = [...ways(world, nodes, points, size.width, taken, onMap)];
   const drawn = shops.map((one) => shop(one, points, taken));
-  const areNamed = shops.length === 0 || usual(place) * scale >= ROOMY;
-  const called = areNamed ? [...nodes.values()].filter(({ id, name }) => name && name !== id) : [];
-  const names = called.map(({ id, name }) => signed(name, points.get(id), taken));
+  const apart = usual(place) * scale;
+  const areNamed = !background || apart >= ROOMY;
+  const called = areNamed ? [...nodes.values()].filter(({ id, name }) => !shops.length || name !== id) : [];
+  const names = called.map(({ id, name }) => signed(name, points.get(id), taken, apart));
   const beneath = svg("svg", { ...whole, class: background ? "ground pictured" : "ground", "aria-hidden": "true" },
     background && svg("image", { href: background.file, ...size, preserveAspectRatio: "none" }),
     svg("path", { class: "ways", d: edges.map(({ a, b }) => line(points.get(a), points.get(b))).join("") }),
@@ -103,10 +105,11 @@ function shop(one, points, taken) {
   return { area, sign, show, hours: one.hours };
 }
 
-/** The name of a node, if it covers nothing. */
-function signed(name, point, taken) {
-  const place = settle(name, [point], taken, { size: 12, most: 0, near: 8 });
-  return place && svg("text", { ...place, class: "node" }, name);
+/** The name of a node, if it covers nothing: clear of who stands there, where the next node is far enough away. */
+function signed(name, point, taken, apart) {
+  const text = name.length > NAME ? `${name.slice(0, NAME - 1)}…` : name;
+  const place = settle(text, [point], taken, { size: 12, most: 0, near: apart > 90 ? 28 : 8, gap: 8 });
+  return place && svg("text", { ...place, class: "node" }, text);
 }
 
 /** Where ways leave this map for another one. */
@@ -116,7 +119,7 @@ function* ways(world, nodes, points, width, taken, onMap) {
     const [here, there] = nodes.has(a) ? [a, all.get(b)] : [b, all.get(a)];
     if (!nodes.has(here) || !there || nodes.has(there.id)) continue;
     const name = `→ ${world.maps[there.map_id]}`;
-    const wide = Math.min(240, widthOf(name, 12) + 26);
+    const wide = Math.min(260, widthOf(name, 13.5) + 26);
     const { x, y } = points.get(here);
     const left = Math.max(6, Math.min(width - wide - 6, x - wide / 2));
     const top = Math.max(4, y - 52);

@@ -8,9 +8,9 @@ const SHIFTS = [0, -0.4, 0.4, -0.8, 0.8, -1.1, 1.1];
 export const widthOf = (text, size) => [...text].reduce((sum, letter) => sum + (WIDE.test(letter) ? size : size * 0.56), 0);
 
 /** The box of a text of one line around its middle, in the map's units. */
-function box(text, x, y, size) {
-  const half = widthOf(text, size) / 2;
-  return { left: x - half, right: x + half, top: y - size, bottom: y + 5 };
+function box(text, x, y, size, gap = 0) {
+  const half = widthOf(text, size) / 2 + gap;
+  return { left: x - half, right: x + half, top: y - size - gap, bottom: y + 5 + gap };
 }
 
 /** The area two boxes {left, right, top, bottom} have in common. */
@@ -61,9 +61,9 @@ export function walls({ x, y, width, height }) {
 
 /**
  * Where `text` goes for the points `at`; `taken` (Taken) is what it should not cover, and gets the new one. Null: it would
- * cover more than that share of itself everywhere.
+ * cover more than that share (`most`) of itself everywhere. `near`: pixels from the points, `gap`: pixels kept free around.
  */
-export function settle(text, at, taken, { size = SIZE, most = 0.5, near = 28 } = {}) {
+export function settle(text, at, taken, { size = SIZE, most = 0.5, near = 28, gap = 0 } = {}) {
   const middle = at.reduce((sum, n) => sum + n.x, 0) / at.length;
   const centre = at.reduce((sum, n) => sum + n.y, 0) / at.length + 6;
   const top = Math.min(...at.map((n) => n.y)) - near - 4;
@@ -79,7 +79,7 @@ export function settle(text, at, taken, { size = SIZE, most = 0.5, near = 28 } =
   let best = null;
   let least = Infinity;
   for (const [x, y] of places) {
-    const covered = taken.covering(box(text, x, y, size));
+    const covered = taken.covering(box(text, x, y, size, gap));
     if (covered < least) [best, least] = [{ x, y }, covered];
     if (!covered) break;
   }

@@ -119,7 +119,7 @@ function* ways(world, nodes, points, width, taken, onMap) {
     const [here, there] = nodes.has(a) ? [a, all.get(b)] : [b, all.get(a)];
     if (!nodes.has(here) || !there || nodes.has(there.id)) continue;
     const name = `→ ${world.maps[there.map_id]}`;
-    const wide = Math.min(260, widthOf(name, 13.5) + 26);
+    const wide = Math.min(260, width / 4.6, widthOf(name, 13.5) + 26);
     const { x, y } = points.get(here);
     const left = Math.max(6, Math.min(width - wide - 6, x - wide / 2));
     const top = Math.max(4, y - 52);

@@ -63,7 +63,7 @@ export function walls({ x, y, width, height }) {
  * Where `text` goes for the points `at`; `taken` (Taken) is what it should not cover, and gets the new one. Null: it would
  * cover more than that share (`most`) of itself everywhere. `near`: pixels from the points, `gap`: pixels kept free around.
  */
-export function settle(text, at, taken, { size = SIZE, most = 0.5, near = 28, gap = 0 } = {}) {
+export function settle(text, at, taken, { size = SIZE, most = 0.15, near = 28, gap = 0 } = {}) {
   const middle = at.reduce((sum, n) => sum + n.x, 0) / at.length;
   const centre = at.reduce((sum, n) => sum + n.y, 0) / at.length + 6;
   const top = Math.min(...at.map((n) => n.y)) - near - 4;

@@ -86,8 +86,8 @@ class Studio:
     def village(self, name: str, width: int = 1280, height: int = 940, **context: object) -> None:
         """The front page, at a moment when something is said on the map."""
         page = self.page("/", width, height, **context)
-        for tries in range(40):
-            if page.locator(".bubble:not(.faded)").count() >= (2 if tries < 30 else 1):
+        for _ in range(60):
+            if page.locator(".bubble:not(.faded)").count():
                 break
             self.client.post("/world/tick", json={"ticks": 1}).raise_for_status()
             page.wait_for_timeout(4000)
@@ -123,23 +123,23 @@ class Studio:
     def table(self) -> None:
         """The visitor breaks into a talk of two, and whispers; into another one, where the two part too soon."""
         whisper, aloud = AT_TABLE[self.language]
-        for _ in range(8):
+        for _ in range(12):
             talk = talk_that_goes_on(self.client)
             page = self.page(f"/view/conversations/{talk['id']}", 900, 800)
             if page.locator("#sit").is_visible():
                 self.meets(page, KEN[self.language])
                 page.locator("#table li:nth-child(3)").wait_for()
-                page.locator("#say").wait_for()
+                page.locator("#ears").wait_for()
                 page.locator("#ears").select_option(index=1)
                 self.says(page, whisper)
-                if page.locator("#say").is_visible():
+                if page.locator("#ears").is_visible():
                     page.locator("#ears").select_option("")
                     self.says(page, aloud)
-                if page.locator("#say").is_visible():
-                    break
+                if page.locator("#ears").is_visible():
+                    page.locator("#ears").select_option(index=1)
+                    return self.take(page, f"table-{self.language}", whole=True)
             page.context.close()
-        page.locator("#ears").select_option(index=1)
-        self.take(page, f"table-{self.language}", whole=True)
+        raise AssertionError("all part too soon")
 
     def all(self) -> None:
         """Every picture, in the order of the days."""
@@ -152,7 +152,6 @@ class Studio:
             self.village("world-phone", 390, 844, device_scale_factor=2)
             self.lives("01T18:00")
             self.village("world-dark", color_scheme="dark")
-        self.table()
         self.lives("03T09:00")
         talk = self.talk(*said[1:])
         talk.locator(".why summary").nth(0).click()
@@ -175,6 +174,7 @@ class Studio:
         self.client.post("/world/branch", json={"to_world": "what-if"}).raise_for_status()
         self.client.post("/world/snapshots", json={"name": "before-the-festival"}).raise_for_status()
         self.take(self.page("/view/worlds", 1100, 760), f"worlds-{ours}")
+        self.table()
 
 
 def main() -> None:

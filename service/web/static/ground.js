@@ -50,7 +50,8 @@ export function scaleFor(place, box) {
   const { frame } = place;
   const wide = box.clientWidth / frame.width;
   const whole = frame.width > 1.5 * frame.height ? wide : Math.min(wide, (innerHeight * TALLEST) / frame.height);
-  return Math.max(whole, Math.min(READABLE / usual(place), (4 * box.clientWidth) / frame.width));
+  const high = parseFloat(getComputedStyle(box).minHeight) / frame.height || 0; // no empty strip beneath a wide map
+  return Math.max(whole, high, Math.min(READABLE / usual(place), (4 * box.clientWidth) / frame.width));
 }
 
 /** Draws it. Answers what lies beneath the veil of night and what above, and what shows its shops as they are at a time. */

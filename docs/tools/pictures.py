@@ -1,13 +1,15 @@
 """Takes the pictures of the pages: `PYTHONPATH=. python docs/tools/pictures.py` lives three days of the sample village
-with the rehearsal, in both languages, and writes docs/images/*.png.
+with the rehearsal, in both languages or in that which is named, and writes docs/images/*.png.
 """
 
 import io
 import json
 import shutil
+import sys
 import tempfile
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 from PIL import Image
@@ -25,7 +27,7 @@ CONTENT = ("maps.json", "actions.json", "characters", "npcs", "pictures", "lore"
 DAY = 1440
 KEN = {"en": "Ken", "ja": "ケン"}
 SAYS = {
-    "en": ("Hello. I am a glassblower from Minato.", "Do you remember what I do for a living?", "And Harue?"),
+    "en": ("Hello. I am a glassblower from Minato.", "What did I tell you about my work?", "And Harue?"),
     "ja": ("こんにちは。港町から来たガラス職人です。", "私の仕事を覚えていますか。", "春江さんのことは?"),
 }
 AT_TABLE = {
@@ -157,7 +159,9 @@ class Studio:
         talk.locator(".why summary").nth(0).click()
         talk.wait_for_timeout(1000)
         talk.evaluate("document.querySelectorAll('.why pre, .why h3').forEach((one) => one.remove())")
+        talk_id = urlsplit(talk.url).path.rpartition("/")[2]
         self.take(talk, f"talk-{ours}", whole=True)
+        self.client.post(f"/conversations/{talk_id}/end", params={"wait": True}).raise_for_status()
         self.take(self.page("/view/npcs/npc_taro"), f"npc-{ours}", whole=True)
         self.take(self.page("/view/content/people/aoi", 1180, 900), f"editor-{ours}")
         if ours == "ja":
@@ -181,7 +185,7 @@ def main() -> None:
     """Both languages, one after the other."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
-        for language in ("en", "ja"):
+        for language in sys.argv[1:] or ["en", "ja"]:
             with tempfile.TemporaryDirectory() as place:
                 content = Path(place, "village")
                 content.mkdir()

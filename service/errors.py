@@ -545,6 +545,9 @@ class ModelOutOfCharacter(ModelError):
 AWAY = (ModelUnreachable, ModelTimeout, ModelRateLimited, ModelServerError)
 """Nobody answered: another time somebody may."""
 
+ANSWERED = (ModelBroken, ModelEmpty, ModelRefused, ModelTruncated)
+"""The model could be reached, and what it answered is of no use."""
+
 
 class GraphUnavailable(KataribeError, status=503, slug="memory-graph-unavailable"):
     """Facts: `backend`, `reason`, `setting`."""

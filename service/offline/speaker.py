@@ -7,6 +7,7 @@ import math
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel
@@ -15,11 +16,8 @@ from service.content.profile import Emotion
 from service.conversation.acting import CharacterTurn, NpcTurn, OpeningTurn, SceneTurn
 from service.conversation.context_selection import bearing
 from service.conversation.moderator import ModeratorContext, ModulatorContext, NextSpeaker, Reach, choosing, reaching
-from service.conversation.prompt import (
-    PromptContext,
-    ScenePart,
-    answer_of,
-)
+from service.conversation.prompt import Goal, Line, PromptContext, ScenePart, answer_of
+from service.conversation.sketch import Sketch, SketchContext
 from service.memory.lexical import (
     asks_when,
     is_named,
@@ -463,6 +461,23 @@ _TURNS_AWAY = 0.4
 def answer(context: PromptContext, rng: random.Random) -> SceneTurn | NpcTurn | CharacterTurn | OpeningTurn:
     """What the person answers, in a scene or a talk; the same context and generator state make the same answer."""
     return speak(context, rng) if context.part is None else _Player(context, context.part, rng).play()
+
+
+def sketch(context: SketchContext, rng: random.Random) -> Sketch:
+    """A talk of two, each of whom says what it would if it were asked turn by turn."""
+    lines, turns, leaves, goal = list[Line](), list[dict[str, Any]](), 0, dict[str, Any]()
+    while len(turns) < context.most and leaves < len(context.people):
+        own = context.people[len(turns) % len(context.people)]
+        if goal and own.begins:
+            own = replace(own, goal=Goal(**goal))
+        said = speak(replace(own, lines=tuple(lines), turns_left=context.most - len(turns)), rng)
+        name, spoken = own.speaker.name, {"utterance": said.utterance, "emotion": said.emotion, "act": said.act}
+        lines.append(Line(turn=len(turns), speaker_id=own.speaker.id, speaker_name=name, text=said.utterance))
+        turns.append({"speaker": name, **spoken})
+        if isinstance(said, OpeningTurn):
+            goal = {"goal": said.goal, "success_criteria": said.success_criteria}
+        leaves += said.wants_to_end or leaves
+    return context.answer.model_validate({"turns": turns, "goal_achieved": False, **goal})
 
 
 def choose_next(context: ModeratorContext, rng: random.Random) -> NextSpeaker:

@@ -421,24 +421,26 @@ def act(context: PromptContext) -> dict[str, Any] | None:
 
 
 def suggest(context: PromptContext, said: str, rng: random.Random) -> list[str]:
-    """What the partner could answer: a word of itself, where it was asked; questions, one about each announcement; and
-    a goodbye.
+    """What the partner could ask that the speaker can answer, and has not been asked: about whom it has just spoken of,
+    what is announced, its work, whom else it knows; and a goodbye.
     """
-    words, heard = phrases(context.language), {line.text for line in context.lines}
+    words, speaker = phrases(context.language), context.speaker
+    asked = [line.text for line in context.lines if line.speaker_id != speaker.id]
 
     def any_of(key: str, **slots: str) -> str:
-        you = words.only("address.polite", name=context.speaker.name.strip()[:40])
-        found = words.wordings(f"polite.{key}", you=you, **slots)
-        return rng.choice([text for text in found if text not in heard] or found)
+        you = words.only("address.polite", name=speaker.name.strip()[:40])
+        return rng.choice(words.wordings(f"polite.{key}", you=you, **slots))
 
-    asks = [text for text in words.wordings("polite.ask") if text not in heard]
-    news = (words.only("goal.notice", notice=quotable(text)) for text in context.notices)
+    known = sorted((name for name, _ in context.relations), key=lambda name: not is_named(name, said))
+    near = sum(is_named(name, said) for name in known)
+    news = [words.only("goal.notice", notice=quotable(text)) for text in context.notices]
     lines = [
-        *([any_of("nothing")] if words.asks(said) else []),
-        *asks[:1],
-        *(any_of("ask_about", topic=topic) for topic in news),
-        *asks[1:2],
+        any_of("ask_about", topic=topic)
+        for topic in (*known[:near], *news, *known[near:])
+        if topic != context.partner_name and not any(topic in text for text in asked)
     ]
+    if speaker.facts and not any(words.has("work", text) for text in asked):
+        lines.insert(near, any_of("ask_work"))
     return [*lines[: max(1, context.choices - 1)], any_of("bye")][: context.choices]
 
 

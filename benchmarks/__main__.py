@@ -32,6 +32,7 @@ NAMES = (
     "world",
     "offline",
     "cassette",
+    "cost",
     "people",
     "quality",
     "scene",

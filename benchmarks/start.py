@@ -1,4 +1,8 @@
-"""Measures what a start costs while other conversations run, and what becomes of many starts at once.
+"""Measures what the command's own start costs; what the start of a conversation costs while others run, and what
+becomes of many at once.
+
+`kataribe --help`, and `kataribe serve` on data that is there until GET /healthz is answered, each in a process of its
+own: CPU seconds, modules, resident megabytes. KATARIBE_BENCH_BEFORE names another checkout: it is measured in turn.
 
 The real service runs on SQLite in a process of its own; pairs of characters stand beside each other at one place. The
 model is asked and never answers, so that what is started goes on running. The cost of a start is all that the service
@@ -7,13 +11,18 @@ does until the first speaker is asked: the request, and the preparation of the f
 
 import asyncio
 import multiprocessing
+import os
+import resource
+import socket
 import statistics
+import subprocess
+import sys
 import tempfile
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -30,6 +39,9 @@ from service.settings import Settings
 from tests.content.village import in_pairs
 from tests.end_to_end.process import forked
 
+KATARIBE = "from studio.cli.start import main; main()"
+COMMANDS = 3
+"""How often each start of the command is measured."""
 RUNNING = (0, 100, 300)
 STARTS = 30
 BURST = 200
@@ -83,7 +95,7 @@ def run(
     """Figures of one start by how many conversations run: ``start_ms_p50_100``, ``cpu_ms_100``, ``reads_100`` …; of so
     many starts in `seconds`: ``burst_202``, ``burst_409_<problem>``, and how long they waited for their answer.
     """
-    figures: dict[str, float] = {}
+    figures = dict(_command())
     with _service(max(running) + 1) as service, httpx.Client(base_url=service.url, timeout=60) as http:
         number = 0
         for level in sorted(running):
@@ -94,6 +106,62 @@ def run(
     with _service(burst) as service:
         figures |= asyncio.run(_burst(service, burst, seconds))
     return figures
+
+
+def _command() -> Iterator[tuple[str, float]]:
+    """``help_s``, ``help_modules``, ``serve_cpu_s`` and ``serve_mb``, each the median; of the other checkout with
+    ``_before``.
+    """
+    trees = {"": str(Path(__file__).parents[1])}
+    if other := os.environ.get("KATARIBE_BENCH_BEFORE"):
+        trees["_before"] = other
+    found = defaultdict[str, list[float]](list)
+    with tempfile.TemporaryDirectory(prefix="kataribe-bench-command-") as directory:
+        for number in range(COMMANDS + 1):
+            for name, tree in trees.items():
+                data = Path(directory, f"data{name}")
+                data.mkdir(exist_ok=True)
+                measured = {**_help(tree, data), **_served(tree, data)}
+                for figure, value in measured.items() if number else ():  # the first one compiles and migrates
+                    found[figure + name].append(value)
+    yield from ((figure, statistics.median(values)) for figure, values in found.items())
+
+
+def _help(tree: str, data: Path) -> dict[str, float]:
+    told = "import atexit, sys; atexit.register(lambda: print(len(sys.modules)))"
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    run = [sys.executable, "-c", f"{told}; {KATARIBE}", "--help"]
+    done = subprocess.run(run, cwd=data, env=_environment(tree), capture_output=True, text=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"help_s": seconds, "help_modules": float(done.stdout.split()[-1])}
+
+
+def _served(tree: str, data: Path) -> dict[str, float]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    run = [sys.executable, "-c", KATARIBE, "serve", "--rehearsal", "--language", "en", "--port", str(port)]
+    process = subprocess.Popen([*run, "--data", data], cwd=data, env=_environment(tree), stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(6000):
+            with suppress(httpx.TransportError):
+                httpx.get(f"http://127.0.0.1:{port}/healthz").raise_for_status()
+                break
+            time.sleep(0.01)
+        # utime and stime are the fields 14 and 15 of proc(5), in ticks
+        ticks = Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[11:13]
+        pages = int(Path(f"/proc/{process.pid}/statm").read_text(encoding="utf-8").split()[1])
+        seconds = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+        return {"serve_cpu_s": seconds, "serve_mb": pages * os.sysconf("SC_PAGE_SIZE") / 2**20}
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _environment(tree: str) -> dict[str, str]:
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("KATARIBE_", "PYTHON"))}
+    return own | {"PYTHONPATH": tree, "LANG": "C.UTF-8"}
 
 
 def _measured(http: httpx.Client, service: Service, level: int, starts: int) -> dict[str, float]:

@@ -9,7 +9,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from alembic.runtime.migration import MigrationContext
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -21,7 +20,7 @@ from service.memory.choose import choose_memory, choose_projection
 from service.offline.model import REHEARSAL, OfflineModel
 from service.settings import Role, Settings
 from service.store.budget import try_write
-from service.store.session import Database, find_damage, newest_schema
+from service.store.session import Database, find_damage, newest_schema, schema_of
 from service.wiring import chosen_worlds
 
 MOST_SKEW_SECONDS = 2.0
@@ -90,7 +89,7 @@ async def _database(database: Database) -> Phrase:
     if database.is_sqlite and (damage := find_damage(Path(file))) is not None:
         raise DatabaseDamaged(setting=_SETTING, file=file, found=damage)
     with database.engine.connect() as connection:
-        revision = MigrationContext.configure(connection).get_current_revision()
+        revision = schema_of(connection)
     kind = "SQLite" if database.is_sqlite else "PostgreSQL"
     if revision != newest_schema():
         return Phrase("doctor.other_schema", kind=kind, found=revision or "-", known=newest_schema())

@@ -92,9 +92,10 @@ Rooms that only their own callers know (content, studio) declare theirs beside w
 
 import errno
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -190,11 +191,17 @@ class TooManyLines(KataribeError, status=413):
 
 
 class NotFound(KataribeError, status=404):
-    """Facts: `kind` (of `kinds` in the locales), `id`."""
+    """Facts: `kind` (of `kinds` in the locales), `id`. `among`: the ids that there are; the closest is named."""
+
+    def __init__(self, *, among: Iterable[str] = (), **facts: Any) -> None:
+        meant = get_close_matches(str(facts["id"]), list(among), n=1)
+        self._hint = Phrase("common.hint", guess=f'"{meant[0]}"') if meant else ""
+        super().__init__(**facts)
 
     def sentence(self, language: Language) -> str:
         """See KataribeError; the kind is said in that language."""
-        return sentence(language, f"errors.{self.slug}", **self.facts | {"kind": Phrase(f"kinds.{self.facts['kind']}")})
+        kind = Phrase(f"kinds.{self.facts['kind']}")
+        return sentence(language, f"errors.{self.slug}", **self.facts | {"kind": kind, "hint": self._hint})
 
 
 class NoSuchWorld(NotFound):
@@ -544,6 +551,9 @@ class ModelOutOfCharacter(ModelError):
 
 AWAY = (ModelUnreachable, ModelTimeout, ModelRateLimited, ModelServerError)
 """Nobody answered: another time somebody may."""
+
+ANSWERED = (ModelBroken, ModelEmpty, ModelRefused, ModelTruncated)
+"""The model could be reached, and what it answered is of no use."""
 
 
 class GraphUnavailable(KataribeError, status=503, slug="memory-graph-unavailable"):

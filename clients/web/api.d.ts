@@ -912,8 +912,8 @@ export interface components {
             spawn_node_id: string | null;
             /** @description of a character: ids of people close enough to talk to */
             beside: string[];
-            /** @description of a character: how it decides now: a model is asked, by routine, or a client says */
-            decision?: ("model" | "routine" | "client") | null;
+            /** @description of a character: how it decides now: by its model, seldom (sketch), by routine, or by a client */
+            decision?: ("model" | "sketch" | "routine" | "client") | null;
             /** @description of a character: its needs and their levels now */
             needs?: components["schemas"]["NeedOut"][];
             /** @description of a character: what it thought when it last decided; empty while a client decides */
@@ -1272,6 +1272,8 @@ export interface components {
             addressed?: string[] | null;
             /** @description how loud it is said; left out: as people talk */
             loudness?: components["schemas"]["Loudness"];
+            /** @description one call made the whole talk, for nobody looked */
+            is_sketched?: boolean;
             /** @description ids of those who see the act; left out: all who are there */
             seen_by?: string[] | null;
             /** @description ids of those who hear the words; left out: all there */
@@ -1485,7 +1487,7 @@ export interface components {
              * @description how characters decide that say nothing of their own
              * @enum {string}
              */
-            decision: "model" | "routine";
+            decision: "model" | "sketch" | "routine";
             /** @description about how many tokens a prompt of a talk may take in it; null: as the settings say */
             context_tokens: number | null;
             /** @description Date, time, weather, and what is announced, on one line. */

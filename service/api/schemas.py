@@ -392,6 +392,7 @@ class TurnOut(
     act: str = _usually("", "what its speaker does", "puts down the lamp")
     addressed: list[str] | None = _usually(None, "ids of those to whom it is said; left out: to all", ["mio"])
     loudness: Loudness = _usually(Loudness.NORMAL, "how loud it is said; left out: as people talk", "whisper")
+    is_sketched: bool = _usually(False, "one call made the whole talk, for nobody looked", True)
     seen_by: list[str] | None = _usually(None, "ids of those who see the act; left out: all who are there", ["mio"])
     heard_by: list[str] | None = _usually(None, "ids of those who hear the words; left out: all there", ["mio"])
 
@@ -749,7 +750,8 @@ class PersonDetail(PersonOut, of=CharacterProfile, shows="personality tendencies
     spawn_node_id: str | None = Field(description="of an NPC: the node it stands at")
     beside: list[str] = Field(description="of a character: ids of people close enough to talk to")
     decision: DecidingBy | None = Field(
-        default=None, description="of a character: how it decides now: a model is asked, by routine, or a client says"
+        default=None,
+        description="of a character: how it decides now: by its model, seldom (sketch), by routine, or by a client",
     )
     needs: list[NeedOut] = Field(default=[], description="of a character: its needs and their levels now")
     thought: str = Field(

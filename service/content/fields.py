@@ -170,6 +170,10 @@ class ContentModel(BaseModel):
         return self.model_copy(update={name: _in_language(value, language) for name, value in self})
 
 
+_NAME = re.compile(r"[A-Za-z_-]{1,16}")
+"""What was to be a key; others, as in ``- He said: hello``, were to be the beginning of a text."""
+
+
 class TextForm(ContentModel):
     """A text as it stands in a file: one string for all languages, or a mapping from some of them (`en`, `ja`)."""
 
@@ -182,6 +186,8 @@ class TextForm(ContentModel):
             return dict.fromkeys(languages(), _words(value))
         if not isinstance(value, TextForm) and (not isinstance(value, dict) or not value):
             raise refusal("text")
+        if isinstance(value, dict) and not all(_NAME.fullmatch(str(key)) for key in value):
+            raise refusal("unquoted_colon")
         return value
 
     def of(self, language: Language) -> str:

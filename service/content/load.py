@@ -111,7 +111,7 @@ class Cast:
 
 def _found(people: Mapping[str, P], kind: PersonKind | Literal["person"], person_id: str) -> P:
     if person_id not in people:
-        raise NotFound(kind=kind, id=person_id)
+        raise NotFound(kind=kind, id=person_id, among=people)
     return people[person_id]
 
 

@@ -14,7 +14,7 @@ Importance = Literal["low", "medium", "high"]
 PersonKind = Literal["character", "npc", "player"]
 SMALL = 4
 """A goal of so much weight at most is told only when there is talk of it."""
-Decides = Literal["model", "routine"]
+Decides = Literal["model", "sketch", "routine"]
 """How a character decides: a model is asked, or it follows its routine and needs at no cost."""
 
 

@@ -34,6 +34,9 @@ def _one_act(value: Any) -> Any:
     return "" if is_nonsense(act) else act
 
 
+Gesture = Annotated[str, BeforeValidator(_one_act), Field(max_length=LONGEST_ACT)]
+
+
 class TalkAnswer(BaseModel, extra="forbid"):
     """What every speaker of a talk answers. The words come first: a listener hears them as soon as they are made."""
 
@@ -50,7 +53,7 @@ class ChatTurn(TalkAnswer):
 class NpcTurn(TalkAnswer):
     """What somebody answers who was spoken to: `act` is what its hands or face do while it speaks."""
 
-    act: Annotated[str, BeforeValidator(_one_act), Field(max_length=LONGEST_ACT)] = ""
+    act: Gesture = ""
     wants_to_end: bool
 
 

@@ -52,7 +52,7 @@ from service.memory.recall import (
     talk_line,
 )
 from service.memory.record import FACTS, Kind, Memory, Recalled
-from service.memory.secrets import Discretion, discretion_among
+from service.memory.secrets import Discretion, discretion_among, discretion_of_all
 from service.memory.telling import clause, episode_told, ref_of, remembered_as
 from service.people.attitude import Attitude, attitudes_among, moods, stance
 from service.people.person import felt_needs, levels_of, read_person
@@ -109,8 +109,9 @@ class _Rows:
     interventions: Sequence[InterventionRow]
 
 
-async def build_contexts(deps: ConversationDependencies, said: Transcript) -> Contexts:
-    """Recall for those for whom a model speaks. The long-term memory being away does not keep them from talking.
+async def build_contexts(deps: ConversationDependencies, said: Transcript, *, sketched: bool = False) -> Contexts:
+    """Recall for those for whom a model speaks. The long-term memory being away does not keep them from talking. In a
+    `sketched` talk nobody knows what is not for everybody's ears: its models see what both know.
 
     Where the living world holds the conversation, all is as it was when it began, whatever the world's clock shows. Who
     has spoken already goes on from the record that was kept.
@@ -154,7 +155,7 @@ async def build_contexts(deps: ConversationDependencies, said: Transcript) -> Co
         deps.database.read(lambda s: _rows(s, deps, world, row, met, begins=not said.turns)),
         remembered(deps.memory, world, row.opener_id, query, limit=limits.get(OPENER, 0) if query else 0, kinds=kinds),
     )
-    discreet = _discretion(world, row, rows, {seat: there for seat, (there, _) in met.items()})
+    discreet = _discretion(world, row, rows, {seat: there for seat, (there, _) in met.items()}, sketched=sketched)
     rows = replace(  # without what would give away what is kept
         rows,
         recent={one: discreet[one].recent(recent) for one, recent in rows.recent.items()},
@@ -247,12 +248,15 @@ def _said_before(
 
 
 def _discretion(
-    world: WorldView, row: ConversationRow, rows: _Rows, company: Mapping[int, Sequence[str]]
+    world: WorldView, row: ConversationRow, rows: _Rows, company: Mapping[int, Sequence[str]], *, sketched: bool
 ) -> dict[str, Discretion]:
-    """What each keeps from the others, by how it likes them."""
+    """What each keeps from the others, by how it likes them; all that it keeps from anybody where it is `sketched`."""
     found = dict[str, Discretion]()
     for seat, (partner_id, *others) in company.items():
         person_id = row.person_ids[seat]
+        if sketched:
+            found[person_id] = discretion_of_all(world.cast).apart(world, person_id, (partner_id, *others))
+            continue
         liked = {other: rows.attitudes[person_id, other].affinity for other in others}
         found[person_id] = discretion_among(
             world.cast.person(person_id), {partner_id: rows.recent[person_id].attitude.affinity, **liked}

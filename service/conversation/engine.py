@@ -15,6 +15,7 @@ from service.conversation.context_builder import Contexts, build_contexts
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.interventions import step_in
 from service.conversation.moderator import moderated
+from service.conversation.sketch import is_sketchable
 from service.conversation.speaking import finish, speak
 from service.conversation.transcript import Transcript, failure_of, read_transcript
 from service.errors import KataribeError, NotFound, Unexpected
@@ -72,8 +73,11 @@ class Engine:
                 self._contexts.pop(key, None)
         return not waits
 
-    async def turn(self, key: ConversationKey, index: int, at: WorldTime | None) -> TurnOutcome:
-        """Speak turn `index` at world time `at` (None: what the clock shows when it is said).
+    async def turn(
+        self, key: ConversationKey, index: int, at: WorldTime | None, *, sketched: bool = False
+    ) -> TurnOutcome:
+        """Speak turn `index` at world time `at` (None: what the clock shows when it is said). `sketched`: as one of a
+        talk that is made by one call, while two models talk and nobody listens.
 
         A turn that is committed already is not spoken again. A model's failure, or a client, may have ended it.
 
@@ -86,7 +90,7 @@ class Engine:
                 f"conversation {key.conversation_id} has {len(said.turns)} turns: it cannot have turn {index} next"
             )
         while said is not None and (len(said.turns) == index or isinstance(said.next_step, EndReason)):
-            said = await self._speak(said, at)
+            said = await self._speak(said, at, sketched=sketched and not self._deps.stream.has_listener(key))
         if said is None or said.row.phase != Phase.RUNNING:
             self._contexts.pop(key, None)
             return TurnOutcome(is_over=True)
@@ -125,7 +129,7 @@ class Engine:
     async def _read(self, key: ConversationKey) -> Transcript | None:
         return await self._deps.database.read(lambda s: read_transcript(s, self._deps.worlds, key))
 
-    async def _speak(self, said: Transcript, at: WorldTime | None) -> Transcript | None:
+    async def _speak(self, said: Transcript, at: WorldTime | None, *, sketched: bool = False) -> Transcript | None:
         """The transcript with the next turn; None: there was none, and the conversation has ended."""
         if self._directs and said.row.form == TurnForm.SCENE and await step_in(self._deps, said.row.key):
             now = await self._read(said.row.key)
@@ -141,9 +145,10 @@ class Engine:
         role: Role = "character"
         try:
             seat = await moderated(self._deps, said, seat, at)
-            known = await self._known(said)
+            sketched = sketched and is_sketchable(said)
+            known = await self._known(said, sketched=sketched)
             role = known.contexts[seat].speaker.kind
-            now_said = await speak(self._deps, known, said, seat, at)
+            now_said = await speak(self._deps, known, said, seat, at, sketched=sketched)
         except NotFound as exc:  # the author has taken one of them out of the game meanwhile
             await finish(self._deps, said, EndReason.CONTENT_CHANGED, failure_of(exc, "character"))
             return None
@@ -168,15 +173,15 @@ class Engine:
         del self._tries[key]
         return Unexpected(tries=TRIES, reason=f"{type(error).__name__}: {error}")
 
-    async def _known(self, said: Transcript) -> Contexts:
+    async def _known(self, said: Transcript, *, sketched: bool) -> Contexts:
         """What everybody knows for whom a model speaks; it is built anew where somebody has joined, or is handed to
-        a model.
+        a model. Who begins a sketched talk knows no secret in it, and does not to its end.
         """
-        known = self._contexts.get(said.row.key)
+        known, sketched = self._contexts.get(said.row.key), sketched or said.is_sketched
         seats = [one.seat for one in said.row.participants if one.speaker == Speaker.MODEL]
         is_old = known is None or known.world.timeline != said.world.timeline
         if known is None or is_old or any(seat not in known.contexts for seat in seats):
-            known = self._contexts[said.row.key] = await build_contexts(self._deps, said)
+            known = self._contexts[said.row.key] = await build_contexts(self._deps, said, sketched=sketched)
             if len(self._contexts) > MOST_KNOWN:  # a human may never come back: it is built anew for who does
                 self._contexts.pop(next(iter(self._contexts)))
         return known

@@ -23,6 +23,7 @@ from service.conversation.prompt import (
     speaker_prompt,
     was_told,
 )
+from service.conversation.sketch import sketched_turn
 from service.conversation.speech import Speech
 from service.conversation.transcript import (
     Transcript,
@@ -51,6 +52,7 @@ from service.conversation.turn_taking import (
 )
 from service.conversation.utterance import breaks_character, is_foreign, is_nonsense, is_repetition, within
 from service.errors import (
+    ANSWERED,
     AWAY,
     BudgetExhausted,
     ModelEmpty,
@@ -87,18 +89,26 @@ ENDS_WITH = {Stalled: EndReason.STALLED, BudgetExhausted: EndReason.BUDGET_EXHAU
 
 
 async def speak(
-    deps: ConversationDependencies, known: Contexts, said: Transcript, seat: int, at: WorldTime | None = None
+    deps: ConversationDependencies,
+    known: Contexts,
+    said: Transcript,
+    seat: int,
+    at: WorldTime | None = None,
+    *,
+    sketched: bool = False,
 ) -> Transcript | None:
     """What was said with the next turn, committed and told to who listens; None: there is none, the conversation is
     over, and its row says why. While the model is away it waits, and answers what stands then, without the turn.
 
-    `at` is the world time it is spoken at (None: what the world's clock shows when it is committed). Whatever a model
-    does ends the conversation in a known state; it never becomes dialogue.
+    `at` is the world time it is spoken at (None: what the world's clock shows when it is committed). `sketched`: one
+    call makes the whole talk, of which this is a turn. Whatever a model does ends the conversation in a known state; it
+    never becomes dialogue.
     """
     row, role = said.row, known.contexts[seat].speaker.kind
-    stance_now = await changed_stance(deps, known.world, _turned(known, said, seat), said, at)
+    stance_now = "" if sketched else await changed_stance(deps, known.world, _turned(known, said, seat), said, at)
     try:
-        utterance = await _utter(deps, known, said, seat, stance_now, at)
+        utterance = await _drafted(deps, known, said, seat, at) if sketched else None
+        utterance = utterance or await _utter(deps, known, said, seat, stance_now, at)
     except asyncio.CancelledError:  # the question was sent, and is paid for whoever interrupted it
         await asyncio.shield(_count(deps, row, role, Usage(calls=1, estimated=True), at))
         raise
@@ -177,6 +187,28 @@ class _Utterance:
     reminded: tuple[str, ...]
     told: tuple[str, ...]
     checked: CheckedAnswer[Answer[Any]] | None = None
+    draft: list[dict[str, Any]] | None = None
+
+
+async def _drafted(
+    deps: ConversationDependencies, known: Contexts, said: Transcript, seat: int, at: WorldTime | None
+) -> _Utterance | None:
+    """The next turn of a sketch, where its speaker can say it; None: the talk goes on turn by turn.
+
+    Raises:
+        ModelError: the model could not be reached.
+    """
+    context, found = _context_now(known, said, seat), None
+    try:
+        found = await sketched_turn(deps, known, said, context)
+        usage = found.usage
+    except ANSWERED as exc:
+        usage = exc.usage
+    if found is None or found.turn is None or _fault(said.row, context, found.turn) is not None:
+        await _count(deps, said.row, context.speaker.kind, usage, at)
+        return None
+    answer = Answer(value=found.turn, usage=usage, model=found.model)
+    return _Utterance(answer=answer, note="", context=context, reminded=(), told=(), draft=found.rest)
 
 
 async def _utter(
@@ -516,6 +548,7 @@ async def _commit(
         cached_tokens=usage.cached_tokens,
         duration_ms=usage.milliseconds,
         choices=list(getattr(answer, "choices", ())) or None,
+        draft=spoken.draft,
     )
     if isinstance(answer, SceneTurn):
         await _add_scene(deps, said, turn, answer, at)

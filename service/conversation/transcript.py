@@ -208,6 +208,11 @@ class Transcript:
         return next_step(self.row, self.turns)
 
     @property
+    def is_sketched(self) -> bool:
+        """Whether it began as one that is made by one call."""
+        return bool(self.turns) and self.turns[0].draft is not None
+
+    @property
     def stands(self) -> bool:
         """Whether it waits for somebody to let it go on."""
         return self.row.stands_at is not None and len(self.turns) >= self.row.stands_at

@@ -37,7 +37,7 @@ from service.decision.context import (
 from service.decision.options import LONGEST_WAIT, action_name, failed_line, obstacle, offered, told_refusals, why
 from service.decision.routine import at_home, by_routine, earliest, in_time, keeping, starts_between, wake_for
 from service.decision.situation import AgentState, DecisionDependencies, LastAsked, Situation, recalled, situation_of
-from service.errors import KataribeError, ModelBroken, ModelEmpty, ModelRefused, ModelTruncated
+from service.errors import ANSWERED, KataribeError
 from service.people.commitment import Commitment
 from service.people.worlds import WorldView
 from service.store.event_kinds import DecidedBy, FailedCall
@@ -55,8 +55,6 @@ MAX_REVISIONS = 2
 """Times a day that a broken plan is made anew."""
 _MORNING = 4 * MINUTES_PER_HOUR
 """A character that has not slept plans no new day before this hour."""
-_ANSWERED = (ModelBroken, ModelEmpty, ModelRefused, ModelTruncated)
-"""Failures of a model that could be reached and gave an answer."""
 
 
 async def plan_ahead(
@@ -87,7 +85,7 @@ async def plan_ahead(
 
 def _is_away(plan: ModelReply[DayPlan]) -> bool:
     """Whether the model could not be reached: the plan is still due."""
-    return plan.failure is not None and not isinstance(plan.failure, _ANSWERED)
+    return plan.failure is not None and not isinstance(plan.failure, ANSWERED)
 
 
 def is_due(situation: Situation) -> bool:
@@ -155,8 +153,10 @@ async def choose(
     snapshot: Snapshot,
     agent_state: AgentState,
     promised: tuple[Commitment, ...] = (),
+    *,
+    sketched: bool = False,
 ) -> Chosen:
-    """Decide. `world` is at the snapshot's time; `promised` is by the character, or to it.
+    """Decide. `world` is at the snapshot's time; `promised` is by the character, or to it. `sketched`: its life is.
 
     While nothing is new and its day's block goes on, the character goes on too, without a model call (`carry_on`).
     A model that fails, or answers wrongly twice, makes the character fall back to its plan or routine. The memory graph
@@ -170,7 +170,7 @@ async def choose(
     situation = replace(situation, agent_state=state)
     if _is_away(plan):
         return _fall_back(situation, plan, None, made)
-    if not plan.usage.calls and (further := carry_on(situation)):
+    if not plan.usage.calls and (further := (live_on if sketched else carry_on)(situation)):
         return further
     offers = offered(world, snapshot, situation.slot, promised)
     remembered = await recalled(deps, situation)
@@ -295,6 +295,18 @@ def carry_on(situation: Situation) -> Chosen | None:
     return Chosen(option=option, wake_at=wake_at, agent_state=agent_state, by="plan")
 
 
+def live_on(situation: Situation) -> Chosen | None:
+    """The choice of a sketched life: it does what its plan says. None: its model must be asked, for something is new,
+    or somebody is there whom it could meet, and whom its model was not asked about in this block of the day.
+    """
+    last, slot = situation.agent_state.last_asked, situation.slot
+    asked_about = last.seen if last and slot and last.block_since == slot.since else ()
+    if _could_meet(situation, besides=asked_about) or _news(situation) != (last.news if last else ""):
+        return None
+    option, wake_at = _routine(situation)
+    return Chosen(option=option, wake_at=wake_at, agent_state=_unasked(situation), by="plan")
+
+
 def _is_quiet(situation: Situation, last: LastAsked) -> bool:
     """Whether nothing is new since the last question: the activity came to its own end, and all is as it was."""
     snapshot, slot = situation.snapshot, situation.slot
@@ -326,9 +338,9 @@ def _is_leisure(situation: Situation, action_id: str) -> bool:
     )
 
 
-def _could_meet(situation: Situation) -> bool:
-    """Whether somebody it has not talked with today is free within talking distance."""
-    met = {talk.partner_id for talk in situation.today.values()}
+def _could_meet(situation: Situation, besides: Iterable[str] = ()) -> bool:
+    """Whether somebody it has not talked with today, `besides` these, is free within talking distance."""
+    met = {*besides, *(talk.partner_id for talk in situation.today.values())}
     in_talk = situation.world.setting.distances.in_talk(situation.snapshot.node_id)
     people = (p.id for p in situation.snapshot.people if p.approachable and p.node_id in in_talk)
     npcs = (n.id for n in situation.snapshot.npcs if n.approachable and n.minutes == 0)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from service.content.load import Cast
 from service.content.profile import Profile
 from service.memory.lexical import is_named, share, squeezed, telling
 from service.memory.mind import OnMind
@@ -122,6 +123,11 @@ def discretion_among(owner: Profile, affinities: Mapping[str, int]) -> Discretio
     kept = tuple(secret.fact for secret in owner.secrets if any(secret.fact in one.kept for one in each))
     told = tuple(one.fact for one in owner.secrets if one.fact not in kept)
     return Discretion(present=frozenset(affinities), open=told, kept=kept)
+
+
+def discretion_of_all(cast: Cast) -> Discretion:
+    """Nothing that anybody keeps, nor what was told in confidence: before nobody knows whom."""
+    return Discretion(kept=tuple(secret.fact for one in cast.everybody.values() for secret in one.secrets))
 
 
 def _words_of(item: Item | OnMind | SummaryRow) -> str:

@@ -274,6 +274,8 @@ class Remembered:
     """the conversation it comes of; null: of none, or it is gone"""
     turn: int | None
     """the turn of that conversation, from 0; null: of none"""
+    told_by: str | None = None
+    """of a memory: id of who told it, if it was not the one who remembers; null: nobody, or several together"""
 
 
 def ref(kind: MemoryKind, item_id: str) -> str:
@@ -333,7 +335,9 @@ def _in_sql(session: Session, world: WorldView, person_id: str, wanted: Sequence
             for row in rows(kind.TALK, SummaryRow, "conversation_id", *own.owns(SummaryRow))
         ),
         *(
-            _known(kind.MEMORY, row.id, row.text, row.known_from, row)
+            _known(
+                kind.MEMORY, row.id, row.text, row.known_from, row, None if row.told_by == person_id else row.told_by
+            )
             for row in rows(kind.MEMORY, MemoryRow, "id", *own.owns(MemoryRow), col(MemoryRow.deleted).is_(False))
         ),
         *(
@@ -344,7 +348,9 @@ def _in_sql(session: Session, world: WorldView, person_id: str, wanted: Sequence
     return {(one.kind, one.id): one for one in found}
 
 
-def _known(kind: MemoryKind, item_id: str, text: str, at: int, source: object) -> Remembered:
+def _known(
+    kind: MemoryKind, item_id: str, text: str, at: int, source: object, told_by: str | None = None
+) -> Remembered:
     """`source` has a `conversation_id` and a `turn`, or `turns`, where there are any."""
     return Remembered(
         kind=kind,
@@ -353,6 +359,7 @@ def _known(kind: MemoryKind, item_id: str, text: str, at: int, source: object) -
         at=WorldTime(at),
         conversation_id=getattr(source, "conversation_id", None) or None,
         turn=next(iter(getattr(source, "turns", ())), getattr(source, "turn", None)),
+        told_by=told_by or None,
     )
 
 
@@ -362,8 +369,9 @@ def remembered_line(world: WorldView, one: Remembered, then: WorldTime) -> str:
         return world.say("why.memory_gone", id=one.id)
     if one.kind is MemoryKind.LORE:
         return world.say("why.lore", text=one.text)
+    text = f"{world.name_of(one.told_by)}: {one.text}" if one.told_by else one.text
     since = ago(one.at, then, world.language, day_starts=world.settings.day_starts_minutes)
     if one.conversation_id is None:
-        return world.say("why.memory", since=since, text=one.text)
+        return world.say("why.memory", since=since, text=text)
     key = "why.memory_of_talk" if one.turn is None else "why.memory_of_turn"
-    return world.say(key, since=since, text=one.text, conversation=one.conversation_id, turn=one.turn)
+    return world.say(key, since=since, text=text, conversation=one.conversation_id, turn=one.turn)

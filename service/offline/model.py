@@ -13,7 +13,7 @@ from service.errors import ModelBroken, ModelRejected
 from service.llm.chat import Answer, Prompt, T, TextListener, estimated
 from service.offline.closing import close, judge, propose, reflect, verify
 from service.offline.decider import decide, plan_day
-from service.offline.speaker import answer, choose_next, modulate
+from service.offline.speaker import answer, choose_next, modulate, sketch
 from service.offline.writing import answer_survey, check, scan, write, write_aside
 from service.usage import Usage
 
@@ -23,7 +23,19 @@ REHEARSAL = "rehearsal"
 Handler = Callable[[Any, random.Random], BaseModel]
 """Answers one kind of `Prompt.given`. All its chance comes from the generator it is handed."""
 
-_LIVING: tuple[Handler, ...] = (answer, choose_next, modulate, judge, close, verify, reflect, propose, decide, plan_day)
+_LIVING: tuple[Handler, ...] = (
+    answer,
+    sketch,
+    choose_next,
+    modulate,
+    judge,
+    close,
+    verify,
+    reflect,
+    propose,
+    decide,
+    plan_day,
+)
 _WRITING: tuple[Handler, ...] = (write, write_aside, answer_survey, scan, check)
 HANDLERS: Mapping[type, Handler] = {get_type_hints(rule)["context"]: rule for rule in (*_LIVING, *_WRITING)}
 """The rule for each type of `Prompt.given`: the one whose `context` is of that type."""

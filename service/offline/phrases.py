@@ -17,7 +17,7 @@ from service.memory.lexical import sentences, share, squeezed, telling
 
 _SLOT = re.compile(r"\\\{(\w+)\\\}")
 _SLOTS = {"fact": r"(?P<fact{n}>[^\n]{{1,200}}?)", "said": r"[^\n]{{1,200}}?"}
-_NO_SMALL_TALK = ("relation", "place", "open", "ask_about")
+_NO_SMALL_TALK = ("relation", "place", "open", "ask_about", "ask_work")
 """Wordings that tell something, or ask after it."""
 _NAME = r"[^\n。．.!?！？「」\"]{{0,80}}?"
 """What fills any other slot: a name, a time, a topic."""

@@ -7,6 +7,7 @@ import math
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel
@@ -15,11 +16,8 @@ from service.content.profile import Emotion
 from service.conversation.acting import CharacterTurn, NpcTurn, OpeningTurn, SceneTurn
 from service.conversation.context_selection import bearing
 from service.conversation.moderator import ModeratorContext, ModulatorContext, NextSpeaker, Reach, choosing, reaching
-from service.conversation.prompt import (
-    PromptContext,
-    ScenePart,
-    answer_of,
-)
+from service.conversation.prompt import Goal, Line, PromptContext, ScenePart, answer_of
+from service.conversation.sketch import Sketch, SketchContext
 from service.memory.lexical import (
     asks_when,
     is_named,
@@ -187,13 +185,16 @@ class OfflineSpeaker:
         )
 
     def _best_new(self, fits: Iterable[tuple[float, "_Known"]]) -> str:
-        """The best that the partner has not heard, of persons all that fit as well; else that all is told."""
+        """The best that the partner has not heard, of persons all that fit as well; else that all is told, where
+        it has told any of it."""
         found = sorted(fits, key=lambda both: -round(both[0], 2))
         for share, one in found:
             alike = [other for fit, other in found if fit == share and other.key == one.key == "relation"] or [one]
             if told := self.phrases.joined(map(self._tell, alike[:3])):
                 return told
-        return self.say("all_told") if found else ""
+        said = self._keys(self.own) | self._told
+        is_told = any(one.key in ("relation", "place") or said & keys([one.text]) for _, one in found)
+        return self.say("all_told") if is_told else ""
 
     @property
     def _known(self) -> list["_Known"]:
@@ -248,9 +249,12 @@ class OfflineSpeaker:
         return self.line("question", f"{self.wanted} {self.heard}") or ("" if told or self.own else self.say("ask"))
 
     def is_over(self) -> bool:
-        """Whether it is time to leave: soon the limit is reached; who began has said enough, or dislikes the other."""
+        """Whether it is time to leave: soon the limit is reached; who began has said enough; or it dislikes the other,
+        whom it still answers a few questions.
+        """
         if not (self.own and self.context.begins):
-            return bool(self.is_cold and self.own) or self.context.turns_left <= 1
+            answers = _PATIENCE if self.is_asked else 1
+            return (self.is_cold and len(self.own) >= answers) or self.context.turns_left <= 1
         return self.is_cold or self.context.turns_left <= 2 or self.rng.random() * _PATIENCE < len(self.own)
 
     def say(self, key: str, /, **slots: str) -> str:
@@ -417,24 +421,26 @@ def act(context: PromptContext) -> dict[str, Any] | None:
 
 
 def suggest(context: PromptContext, said: str, rng: random.Random) -> list[str]:
-    """What the partner could answer: a word of itself, where it was asked; questions, one about each announcement; and
-    a goodbye.
+    """What the partner could ask that the speaker can answer, and has not been asked: about whom it has just spoken of,
+    what is announced, its work, whom else it knows; and a goodbye.
     """
-    words, heard = phrases(context.language), {line.text for line in context.lines}
+    words, speaker = phrases(context.language), context.speaker
+    asked = [line.text for line in context.lines if line.speaker_id != speaker.id]
 
     def any_of(key: str, **slots: str) -> str:
-        you = words.only("address.polite", name=context.speaker.name.strip()[:40])
-        found = words.wordings(f"polite.{key}", you=you, **slots)
-        return rng.choice([text for text in found if text not in heard] or found)
+        you = words.only("address.polite", name=speaker.name.strip()[:40])
+        return rng.choice(words.wordings(f"polite.{key}", you=you, **slots))
 
-    asks = [text for text in words.wordings("polite.ask") if text not in heard]
-    news = (words.only("goal.notice", notice=quotable(text)) for text in context.notices)
+    known = sorted((name for name, _ in context.relations), key=lambda name: not is_named(name, said))
+    near = sum(is_named(name, said) for name in known)
+    news = [words.only("goal.notice", notice=quotable(text)) for text in context.notices]
     lines = [
-        *([any_of("nothing")] if words.asks(said) else []),
-        *asks[:1],
-        *(any_of("ask_about", topic=topic) for topic in news),
-        *asks[1:2],
+        any_of("ask_about", topic=topic)
+        for topic in (*known[:near], *news, *known[near:])
+        if topic != context.partner_name and not any(topic in text for text in asked)
     ]
+    if speaker.facts and not any(words.has("work", text) for text in asked):
+        lines.insert(near, any_of("ask_work"))
     return [*lines[: max(1, context.choices - 1)], any_of("bye")][: context.choices]
 
 
@@ -461,6 +467,23 @@ _TURNS_AWAY = 0.4
 def answer(context: PromptContext, rng: random.Random) -> SceneTurn | NpcTurn | CharacterTurn | OpeningTurn:
     """What the person answers, in a scene or a talk; the same context and generator state make the same answer."""
     return speak(context, rng) if context.part is None else _Player(context, context.part, rng).play()
+
+
+def sketch(context: SketchContext, rng: random.Random) -> Sketch:
+    """A talk of two, each of whom says what it would if it were asked turn by turn."""
+    lines, turns, leaves, goal = list[Line](), list[dict[str, Any]](), 0, dict[str, Any]()
+    while len(turns) < context.most and leaves < len(context.people):
+        own = context.people[len(turns) % len(context.people)]
+        if goal and own.begins:
+            own = replace(own, goal=Goal(**goal))
+        said = speak(replace(own, lines=tuple(lines), turns_left=context.most - len(turns)), rng)
+        name, spoken = own.speaker.name, {"utterance": said.utterance, "emotion": said.emotion, "act": said.act}
+        lines.append(Line(turn=len(turns), speaker_id=own.speaker.id, speaker_name=name, text=said.utterance))
+        turns.append({"speaker": name, **spoken})
+        if isinstance(said, OpeningTurn):
+            goal = {"goal": said.goal, "success_criteria": said.success_criteria}
+        leaves += said.wants_to_end or leaves
+    return context.answer.model_validate({"turns": turns, "goal_achieved": False, **goal})
 
 
 def choose_next(context: ModeratorContext, rng: random.Random) -> NextSpeaker:

@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
+from typing import Any
 
 from sqlmodel import Session, col, select
 
@@ -237,6 +238,7 @@ class WorldRepository:
         """A world's row with the content, and with people made at run time, in its language."""
         language = row.language if row.language in languages() else "en"
         casts = self._casts(session, row)
+        decision: Any = row.decision or self.settings.decision
         cast, setting = casts.of(language)
         return WorldView(
             id=row.id,
@@ -248,7 +250,7 @@ class WorldRepository:
             setting=setting,
             settings=self.settings,
             context_tokens=row.context_tokens,
-            decision="routine" if (row.decision or self.settings.decision) == "routine" else "model",
+            decision=decision,
             weather=row.weather,
             flags=row.flags,
             notices=tuple(Notice(**notice) for notice in row.notices),

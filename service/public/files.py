@@ -2,65 +2,72 @@
 the people and places that are made of them.
 """
 
-from service.content.check import CheckedContent, cross_checked, examine, newly_wrong
-from service.content.fields import (
-    MARKUP,
-    UNWRITTEN,
-    ContentModel,
-    ContentProblem,
-    FlagEntry,
-    Key,
-    ListOf,
-    Moment,
-    NonEmpty,
-    Problems,
-    Slug,
-    Text,
-    Words,
-    clipped,
-    problem,
-    quote,
-    refusal,
-    schema_errors,
-)
-from service.content.files import (
-    CAST_TESTS,
-    CHARACTERS,
-    FRAGMENTS,
-    LORE,
-    MAPS_FILE,
-    MOST_BYTES,
-    NPCS,
-    SCENES,
-    ContentUnwritable,
-    Unreadable,
-    bundled_content,
-    files_in,
-    init_content,
-    read_bytes,
-    read_values,
-    small_content,
-    values_of,
-    write_all,
-)
-from service.content.fragments import FragmentFile, with_fragments
-from service.content.groups import AgentEntry, DrawEntry, GroupEntry, GroupsFile, check_groups, name_of
-from service.content.load import Cast, Content, ContentRefused, load_content, read_form
-from service.content.lore import KnownByEntry, LoreEntry, LoreFile
-from service.content.made import LONGEST_NAME
-from service.content.maps import MapsFile
-from service.content.persons import BigFiveEntry, CharacterFile, Degree, NpcFile, PersonFile
-from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile, Profile, Weight
-from service.content.references import check_connectivity, check_maps, check_posts, declared_once, entries, unknown
-from service.content.rewriting import as_yaml
-from service.content.scenes import Scene, SceneParticipant, StagedScene, named
-from service.memory.secrets import discretion
-from service.own_prompts import game_problems, load_game, persona_costs
-from service.wiring import Wiring, chosen_worlds, thrown_away
-from world.actions import TALK, WALK, ActionDef, Catalogue, Refusal, Where
-from world.ids import SLUG_MAX, is_slug
-from world.needs import Needs
-from world.places import Facility, Node, WorldMap
+from typing import TYPE_CHECKING
+
+from service.public.by_name import by_name
+
+if TYPE_CHECKING:
+    from service.content.check import CheckedContent, cross_checked, examine, newly_wrong
+    from service.content.fields import (
+        MARKUP,
+        UNWRITTEN,
+        ContentModel,
+        ContentProblem,
+        FlagEntry,
+        Key,
+        ListOf,
+        Moment,
+        NonEmpty,
+        Problems,
+        Slug,
+        Text,
+        Words,
+        clipped,
+        problem,
+        quote,
+        refusal,
+        schema_errors,
+    )
+    from service.content.files import (
+        CAST_TESTS,
+        CHARACTERS,
+        FRAGMENTS,
+        LORE,
+        MAPS_FILE,
+        MOST_BYTES,
+        NPCS,
+        SCENES,
+        ContentUnwritable,
+        Unreadable,
+        bundled_content,
+        files_in,
+        init_content,
+        read_bytes,
+        read_values,
+        small_content,
+        values_of,
+        write_all,
+    )
+    from service.content.fragments import FragmentFile, with_fragments
+    from service.content.groups import AgentEntry, DrawEntry, GroupEntry, GroupsFile, check_groups, name_of
+    from service.content.load import Cast, Content, ContentRefused, load_content, read_form
+    from service.content.lore import KnownByEntry, LoreEntry, LoreFile
+    from service.content.made import LONGEST_NAME
+    from service.content.maps import MapsFile
+    from service.content.persons import BigFiveEntry, CharacterFile, Degree, NpcFile, PersonFile
+    from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile, Profile, Weight
+    from service.content.references import check_connectivity, check_maps, check_posts, declared_once, entries, unknown
+    from service.content.rewriting import as_yaml
+    from service.content.scenes import Scene, SceneParticipant, StagedScene, named
+    from service.memory.secrets import discretion
+    from service.own_prompts import game_problems, load_game, persona_costs
+    from service.wiring import Wiring, chosen_worlds, thrown_away
+    from world.actions import TALK, WALK, ActionDef, Catalogue, Refusal, Where
+    from world.ids import SLUG_MAX, is_slug
+    from world.needs import Needs
+    from world.places import Facility, Node, WorldMap
+else:
+    __getattr__ = by_name(__name__)
 
 __all__ = [
     "CAST_TESTS",

@@ -2,36 +2,43 @@
 checked.
 """
 
-from service.errors import (
-    ModelBroken,
-    ModelEmpty,
-    ModelError,
-    ModelNotConfigured,
-    ModelOutOfCharacter,
-    ModelRefused,
-    ModelTruncated,
-)
-from service.llm.chat import (
-    Answer,
-    ChatModel,
-    ModelWrapper,
-    Prompt,
-    PromptValues,
-    Role,
-    T,
-    Templates,
-    TextListener,
-    estimate_tokens,
-    estimated,
-    prompt_tokens,
-)
-from service.llm.choose import ROLES, LocalServer, Models, choose_models, find_local_servers
-from service.logs import write_logs
-from service.offline.model import REHEARSAL, Handler, OfflineModel
-from service.quality.checks import Exchange, Fault, Standard, faults, folded_in
-from service.settings import USUAL_CONTEXT, CassetteMode, Settings, read_settings
-from service.store.phase import AUTHOR
-from service.usage import Usage
+from typing import TYPE_CHECKING
+
+from service.public.by_name import by_name
+
+if TYPE_CHECKING:
+    from service.errors import (
+        ModelBroken,
+        ModelEmpty,
+        ModelError,
+        ModelNotConfigured,
+        ModelOutOfCharacter,
+        ModelRefused,
+        ModelTruncated,
+    )
+    from service.llm.chat import (
+        Answer,
+        ChatModel,
+        ModelWrapper,
+        Prompt,
+        PromptValues,
+        Role,
+        T,
+        Templates,
+        TextListener,
+        estimate_tokens,
+        estimated,
+        prompt_tokens,
+    )
+    from service.llm.choose import ROLES, LocalServer, Models, choose_models, find_local_servers
+    from service.logs import write_logs
+    from service.offline.model import REHEARSAL, Handler, OfflineModel
+    from service.quality.checks import Exchange, Fault, Standard, faults, folded_in
+    from service.settings import USUAL_CONTEXT, CassetteMode, Settings, read_settings
+    from service.store.phase import AUTHOR
+    from service.usage import Usage
+else:
+    __getattr__ = by_name(__name__)
 
 __all__ = [
     "AUTHOR",

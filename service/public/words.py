@@ -2,25 +2,32 @@
 compared.
 """
 
-from service.conversation.utterance import breaks_character, is_foreign, is_repetition
-from service.decision.options import action_name, clock_of, failed_line, need_name
-from service.locales import (
-    Language,
-    Listed,
-    Phrase,
-    ago,
-    clock_label,
-    date_label,
-    language_named,
-    languages,
-    room,
-    sentence,
-    sentences,
-)
-from service.memory.lexical import grams, is_named, jaccard, squeezed
-from service.memory.lexical import sentences as sentences_of
-from world.life import Because
-from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, clock, day_of, iso, parse_time, to_datetime
+from typing import TYPE_CHECKING
+
+from service.public.by_name import by_name
+
+if TYPE_CHECKING:
+    from service.conversation.utterance import breaks_character, is_foreign, is_repetition
+    from service.decision.options import action_name, clock_of, failed_line, need_name
+    from service.locales import (
+        Language,
+        Listed,
+        Phrase,
+        ago,
+        clock_label,
+        date_label,
+        language_named,
+        languages,
+        room,
+        sentence,
+        sentences,
+    )
+    from service.memory.lexical import grams, is_named, jaccard, squeezed
+    from service.memory.lexical import sentences as sentences_of
+    from world.life import Because
+    from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, clock, day_of, iso, parse_time, to_datetime
+else:
+    __getattr__ = by_name(__name__)
 
 __all__ = [
     "MINUTES_PER_DAY",

@@ -15,7 +15,7 @@ from service.locales import Phrase
 from service.memory.mind import tell_expired
 from service.people.commitments import pass_time
 from service.people.worlds import WorldRepository, WorldView
-from service.runtime.world_session import how_of, moves
+from service.runtime.world_session import BY_MODEL, how_of, moves
 from service.store.event_kinds import ClockStopped, DayBegan, Stopped
 from service.store.events import flush_due, last_event, note, schedule_event
 from service.store.lease import Lease
@@ -95,7 +95,7 @@ def asks_models(session: Session, worlds: WorldRepository, world_id: str) -> boo
     world = worlds.open(session, world_id)
     people = session.exec(select(PersonRow).where(PersonRow.world_id == world_id))
     said = {person.person_id: person.decision for person in people}
-    return any(how_of(world, i, said.get(i), models_missing=False) == "model" for i in world.cast.characters)
+    return any(how_of(world, i, said.get(i), models_missing=False) in BY_MODEL for i in world.cast.characters)
 
 
 def stop_for_budget(session: Session, worlds: WorldRepository, world_id: str) -> None:

@@ -17,7 +17,7 @@ from service.people.attitude import set_affinity
 from service.people.person import move, person_row, positions
 from service.people.worlds import WorldView
 from service.runtime.publish import publish
-from service.runtime.world_session import WorldSession, require_free
+from service.runtime.world_session import BY_MODEL, WorldSession, require_free
 from service.store.event_kinds import Announced, Carries, Changed, FlagsSet, FlagValue, Observed, WeatherSet
 from service.store.events import note, retract
 from service.store.ids import derived_id, new_id
@@ -147,7 +147,7 @@ def interrupt(session: Session, world_session: WorldSession, person_ids: Iterabl
     """Those of them who decide by model and can be interrupted now decide anew."""
     now = world_session.world.now
     for character_id in person_ids:
-        if world_session.how.get(character_id) != "model":
+        if world_session.how.get(character_id) not in BY_MODEL:
             continue
         person = world_session.core.people[character_id]
         if person.last.approachable(now) and person.claim is None:

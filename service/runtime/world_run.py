@@ -58,7 +58,9 @@ class WorldDependencies:
         """What the character chooses that perceives `snapshot`."""
         agent_state = world_session.agent_state(snapshot.person_id)
         promised = world_session.commitments.get(snapshot.person_id, ())
-        return await choose(self.decision, world_session.world.at(snapshot.time), snapshot, agent_state, promised)
+        sketched = world_session.is_sketched([snapshot.person_id], snapshot.node_id, snapshot.time)
+        world = world_session.world.at(snapshot.time)
+        return await choose(self.decision, world, snapshot, agent_state, promised, sketched=sketched)
 
     async def talk_on(self, world_session: WorldSession, call: Call, at: WorldTime | None) -> TurnOutcome | None:
         """Speak the turn at `at` (None: when the answer comes) and answer its outcome, or close the talk and answer
@@ -66,7 +68,10 @@ class WorldDependencies:
         """
         key = world_session.key_of(str(call.talk_id))
         if call.ask is Ask.TURN:
-            return await self.engine.turn(key, call.index, at)
+            talk = world_session.core.talks[str(call.talk_id)]
+            node_id = world_session.core.people[talk.person_id].node_id
+            sketched = world_session.is_sketched(talk.present, node_id, call.time)
+            return await self.engine.turn(key, call.index, at, sketched=sketched)
         await self.engine.close(key)
 
         def work(session: Session) -> tuple[str, ...]:

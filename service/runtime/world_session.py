@@ -2,13 +2,14 @@
 written; and whether somebody can be made to do something else now.
 """
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, cast
 
 from sqlalchemy import delete, update
 from sqlmodel import Session, col, func, select
 
+from service.content.profile import Decides
 from service.conversation import start
 from service.decision.routine import STANDS_MINUTES
 from service.decision.situation import AGENT_STATE, AgentState
@@ -39,7 +40,9 @@ from world.events import Effect
 from world.life import LifeState, Person, TalkState, node_at
 from world.time import MINUTES_PER_DAY, WorldTime, iso
 
-DecidingBy = Literal["model", "routine", "client"]
+DecidingBy = Literal["model", "sketch", "routine", "client"]
+BY_MODEL = ("model", "sketch")
+"""A sketched life asks its model as seldom as it can, while no player is in sight."""
 
 WAITS_MINUTES = MINUTES_PER_DAY
 """How long a character waits for the next word of its client, in world minutes: who sleeps and is met again a day later
@@ -103,10 +106,19 @@ class WorldSession:
         """Let everybody live the way `how` says: a character that decides by itself again no longer stands."""
         for character_id, how in self.how.items():
             person = self.core.people[character_id]
-            if person.is_scripted != (how != "model"):
-                self.core.put(replace(person, is_scripted=how != "model"))
+            if person.is_scripted != (how not in BY_MODEL):
+                self.core.put(replace(person, is_scripted=how not in BY_MODEL))
             if how != "client" and person.last.action_id == HOLD and person.last.end > self.world.now:
                 self.core.stop(character_id, self.world.now)
+
+    def is_sketched(self, people: Iterable[str], node_id: str, t: WorldTime) -> bool:
+        """Whether their life there is only sketched: all of the characters among them live so, and no player is in
+        sight at `t`.
+        """
+        if any(self.how.get(one, "sketch") != "sketch" for one in people):
+            return False
+        near = self.core.near(self.core.setting.distances.in_sight(node_id), t)
+        return not any(person.id in self.world.cast.players for person, _, _ in near)
 
     def promise_again(self, session: Session, *person_ids: str) -> None:
         """Read anew what these persons promised and were promised."""
@@ -355,10 +367,10 @@ def how_of(world: WorldView, character_id: str, decision: str | None, *, models_
     """
     if character_id in world.map.bases:
         return "routine"
-    wanted = decision or world.cast.character(character_id).decision or world.decision
-    if wanted == "client":
+    if decision == "client":
         return "client"
-    return "model" if wanted == "model" and not models_missing else "routine"
+    wanted = cast("Decides | None", decision) or world.cast.character(character_id).decision or world.decision
+    return "routine" if models_missing else wanted
 
 
 def _held_by_clients(session: Session, world_id: str) -> dict[str, str]:

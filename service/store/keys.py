@@ -5,17 +5,23 @@ guessed; so many random bits cannot, and every request would pay for the slownes
 """
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import sha256
+from typing import TypeVar
 
 from sqlmodel import Session, select
 
-from service.errors import Invalid
+from service.errors import Invalid, Misconfigured
 from service.locales import Phrase
+from service.settings import Settings
+from service.store.session import opened_database
 from service.store.tables import ApiKeyRow
 from world.ids import is_slug
+
+T = TypeVar("T")
 
 
 class Scope(StrEnum):
@@ -93,3 +99,15 @@ def revoke_key(session: Session, name: str) -> None:
 
 def _key(row: ApiKeyRow) -> Key:
     return Key(name=row.name, scope=Scope(row.scope), world_id=row.only_world, player_id=row.only_player)
+
+
+def with_keys(settings: Settings, work: Callable[[Session], T]) -> T:
+    """What `work` does with the keys that are given out. The service may run meanwhile.
+
+    Raises:
+        Misconfigured: the settings have no key, beside which others count; or the database cannot be opened.
+    """
+    if not settings.api_key:
+        raise Misconfigured(setting="KATARIBE_API_KEY", reason=Phrase("settings.key_of_settings"))
+    with opened_database(settings, shared=True) as database:
+        return database.write_now(work)

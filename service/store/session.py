@@ -16,11 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import URL, Engine, create_engine, event, inspect, make_url, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlmodel import Session
@@ -148,8 +144,7 @@ class Database:
             if not self.is_sqlite:
                 # Two replicas may start at once: the second waits here and finds the work done.
                 connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7203914)")
-            revision = MigrationContext.configure(connection).get_current_revision()
-            known = _known_revisions()
+            revision, known = schema_of(connection), _known_revisions()
             if revision == known[0]:
                 return
             if revision is not None and revision not in known:
@@ -158,6 +153,9 @@ class Database:
             if revision is None and (tables := inspect(connection).get_table_names()):
                 reason = foreign(tables, self.url.render_as_string())
                 raise Misconfigured(setting="KATARIBE_DATABASE_URL", reason=reason)
+            from alembic import command  # ten megabytes that a database of this version does not need
+            from alembic.config import Config
+
             config = Config()
             config.set_main_option("script_location", str(MIGRATIONS))
             config.attributes["connection"] = connection
@@ -206,6 +204,12 @@ def unopenable(error: OperationalError) -> Misconfigured:
     return Misconfigured(setting="KATARIBE_DATABASE_URL", reason=Phrase("settings.database_unopenable", reason=reason))
 
 
+def schema_of(connection: Connection) -> str | None:
+    """The version of a database's tables; None: it has none of ours. Alembic itself is imported where they change."""
+    has_any = inspect(connection).has_table("alembic_version")
+    return connection.scalar(text("SELECT version_num FROM alembic_version")) if has_any else None
+
+
 def newest_schema() -> str:
     """The version of the tables of this version of the service."""
     return _known_revisions()[0]
@@ -213,8 +217,8 @@ def newest_schema() -> str:
 
 @cache
 def _known_revisions() -> tuple[str, ...]:
-    """The newest first."""
-    return tuple(script.revision for script in ScriptDirectory(str(MIGRATIONS)).walk_revisions())
+    """The newest first: each is named as its file."""
+    return tuple(sorted((file.stem for file in (MIGRATIONS / "versions").glob("*.py")), reverse=True))
 
 
 def _checked(url: str) -> URL:
@@ -412,3 +416,18 @@ def store_lock(settings: Settings) -> AbstractContextManager[object]:
         Misconfigured: as `DataLock`.
     """
     return closing(DataLock(settings.data_dir)) if settings.is_sqlite else nullcontext()
+
+
+@contextmanager
+def opened_database(settings: Settings, *, shared: bool = False) -> Iterator[Database]:
+    """The migrated database; one of SQLite's is this process's alone, unless it is `shared`.
+
+    Raises:
+        Misconfigured: it cannot be opened, is damaged, or another process has it.
+    """
+    with nullcontext() if shared else store_lock(settings), closing(Database(settings.store_url)) as database:
+        try:
+            database.migrate()
+        except OperationalError as exc:
+            raise unopenable(exc) from exc
+        yield database

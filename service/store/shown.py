@@ -34,7 +34,7 @@ WorldMinute = Annotated[int, "world time"]
 """A world time as rows have it."""
 
 
-class Out(BaseModel, from_attributes=True):
+class Out(BaseModel, from_attributes=True, defer_build=True):
     """What a client is answered. Rows and values become it by their attributes, those within it too.
 
     `class NodeOut(Out, of=Node, shows="id name")` has the fields `id` and `name` as Node has them: with their types,

@@ -26,6 +26,7 @@ from service.store.phase import (
 )
 from service.store.policy import GoesWith, Policy, TableT
 from service.store.shown import WorldMinute
+from world.ids import MAIN_WORLD as MAIN_WORLD
 
 SQLModel.metadata.naming_convention = MetaData(
     naming_convention={
@@ -73,10 +74,6 @@ class JobKey(NamedTuple):
     world_id: str
     kind: str
     key: str
-
-
-MAIN_WORLD = "main"
-"""The world of whoever names none."""
 
 
 class _OfWorld(SQLModel):
@@ -492,7 +489,8 @@ class TurnRow(_Answered, _OfWorld, table=True):
     In a scene a turn is what its speaker thinks, does (`act`) and says (`text`), each of which may be "". It is said to
     those `addressed` (None: to all), with that `loudness` (store/phase.py); `seen_by` perceive the act, `heard_by` the
     words (None: everybody there). `urgency`: how much its speaker wants to go on, 0 to 10. `shifts`: by how much it
-    likes whom more or less for it: [person id, -3 to 3]. `spot`: it stands there from this turn on (None: where it
+    likes whom more or less for it: [person id, -3 to 3]. `draft`: one call made it with its whole talk, and of that the
+    first turn keeps the rest (None: it was asked for alone). `spot`: it stands there from this turn on (None: where it
     stood). `not_to_quote`: the closing found an attack or a slip in it,
     and no prompt ever shows it word for word. `kept_from`: something was told in it in confidence (see MemoryRow).
     """
@@ -536,9 +534,15 @@ class TurnRow(_Answered, _OfWorld, table=True):
     urgency: int | None = None
     """how much its speaker wants to go on, 0 to 10; null: it was not asked"""
     spot: str | None = None
+    draft: list[dict[str, Any]] | None = Field(default=None, sa_column=Column(JSON))
     not_to_quote: bool = False
     kept_from: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     shifts: list[Annotated[tuple[str, int], Strict(False)]] | None = Field(default=None, sa_column=Column(JSON))
+
+    @property
+    def is_sketched(self) -> bool:
+        """Whether one call made it with its whole talk."""
+        return self.draft is not None
 
     @property
     def suggestions(self) -> list[SuggestedLine]:

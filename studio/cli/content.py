@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from service.public.files import (
     CAST_TESTS,
@@ -18,13 +17,11 @@ from service.public.files import (
 )
 from service.public.models import USUAL_CONTEXT
 from service.public.words import sentence
-from studio.cli.options import GAME, MODEL, Options, cli, command, own_language, say
-from studio.terminal.doctor import show_checkup, show_doctor
-from studio.testing.play import run_tests
-from studio.testing.report import show, write_junit
+from studio.cli.options import GAME, MODEL, Options, command, commands
+from studio.cli.words import own_language, say
 
 
-@command(cli, "init", "cli.help.init", "language")
+@command(commands, "init", "cli.help.init", "language")
 def init(
     options: Options,
     directory: Annotated[Path, typer.Argument(help=say("cli.help.directory"))],
@@ -39,7 +36,7 @@ def init(
     typer.echo(f"kataribe check {directory}\nkataribe serve --content {directory}")
 
 
-@command(cli, "check", "cli.help.check", "language")
+@command(commands, "check", "cli.help.check", "language")
 def check(
     options: Options, directory: Annotated[Path | None, typer.Argument(help=say("cli.help.content"))] = None
 ) -> None:
@@ -56,12 +53,14 @@ def check(
     raise typer.Exit(1 if problems else 0)
 
 
-@command(cli, "doctor", "cli.help.doctor", *GAME, "language")
+@command(commands, "doctor", "cli.help.doctor", *GAME, "language")
 def doctor(
     options: Options,
     closings: Annotated[bool, typer.Option("--closings", help=say("cli.help.closings"))] = False,
 ) -> None:
     """Look at what a service would run on, a line each; something is wrong: exit code 1."""
+    from studio.terminal.doctor import show_checkup, show_doctor
+
     settings = options.settings(quiet=True)
     is_well = asyncio.run(show_checkup(settings, options.reader))
     if closings:
@@ -69,7 +68,7 @@ def doctor(
     raise typer.Exit(0 if is_well else 1)
 
 
-@command(cli, "test", "cli.help.test", "content", "language", *MODEL)
+@command(commands, "test", "cli.help.test", "content", "language", *MODEL)
 def cast_test(
     options: Options,
     directory: Annotated[Path | None, typer.Argument(help=say("cli.help.tests"))] = None,
@@ -78,6 +77,11 @@ def cast_test(
     junit: Annotated[Path | None, typer.Option(help=say("cli.help.junit"))] = None,
 ) -> None:
     """Speak with people of a game as its tests say, and check what they answer."""
+    from rich.console import Console
+
+    from studio.testing.play import run_tests
+    from studio.testing.report import show, write_junit
+
     settings = options.settings(quiet=True)
     place = None if probes else (settings.content_dir or bundled_content()) / CAST_TESTS
     outcome = run_tests(settings, directory or place, probes=probes, people=npc or ())

@@ -2,13 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from service.public.files import bundled_content, examine, load_content, write_all
-from studio.cli.options import Options, cli, command, group_of, own_language, say
+from service.public.upkeep import import_from
+from service.public.words import Phrase
+from studio.cli.options import KindGroup, Options, command, commands, group_of
+from studio.cli.words import own_language, say
 from studio.exchange.anima import read_anima
 from studio.exchange.card import MOST_CARD_BYTES, read_card
 from studio.exchange.draft import Report, file_bytes
@@ -16,20 +18,6 @@ from studio.exchange.give import Format, give
 from studio.exchange.place import Wish, ids_in, take_in, take_map_in
 from studio.exchange.tiled import read_tiled
 from studio.exchange.tinytroupe import read_tinytroupe
-
-
-class KindGroup(TyperGroup):
-    """Commands of which each is a kind of file, that need not be said."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and args[0] not in (*self.commands, *self.get_help_option_names(ctx)):
-            args = [self.kind(args[0]), *args]
-        return super().parse_args(ctx, args)
-
-    def kind(self, file: str) -> str:
-        """The command for that file: without a kind it is an export of our own."""
-        return "story"
-
 
 imports = group_of("import", "cli.help.import", KindGroup)
 
@@ -99,6 +87,15 @@ def import_tiled(
     _tell(take_map_in(options.game, tiled, replace_it=replace), tiled.report)
 
 
+@command(imports, "story", "cli.help.import_story", "world", "data")
+def import_story(options: Options, file: Annotated[Path, typer.Argument(help=say("cli.help.file"))]) -> None:
+    """Read an export into a world that has not lived, to look at it. No service may run on the data meanwhile."""
+    read = import_from(options.settings(), options.world_id, file)
+    events = Phrase("counts.events", count=read.events)
+    conversations = Phrase("counts.conversations", count=read.conversations)
+    typer.echo(say("cli.imported", world=options.world, events=events, conversations=conversations))
+
+
 def _tell(files: list[Path], report: Report) -> None:
     for path in files:
         typer.echo(path)
@@ -110,7 +107,7 @@ _NO_JSON = frozenset({".png", ".apng", ".webp", ".jpg", ".jpeg", ".charx", ".zip
 """What a card may be in elsewhere, and what a person is not written as."""
 
 
-@command(cli, "export-person", "cli.help.export_person", "output", "content", "language")
+@command(commands, "export-person", "cli.help.export_person", "output", "content", "language")
 def export_person(
     options: Options,
     person: Annotated[str, typer.Argument(help=say("cli.help.person"))],

@@ -9,8 +9,8 @@ import typer
 from service.public.files import game_problems
 from service.public.models import Settings
 from service.public.words import Phrase
-from studio.cli.exchange import KindGroup
-from studio.cli.options import MODEL, Options, command, group_of, own_language, say
+from studio.cli.options import MODEL, KindGroup, Options, command, group_of
+from studio.cli.words import own_language, say
 from studio.generate.dialogues import kind_of
 from studio.generate.groups import groups_plan
 from studio.generate.making import Order, make_dataset

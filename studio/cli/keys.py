@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 from service.public.upkeep import Key, Scope, add_key, list_keys, revoke_key, with_keys
-from studio.cli.options import Options, command, group_of, say
+from studio.cli.options import Options, command, group_of
+from studio.cli.words import say
 
 keys = group_of("keys", "cli.help.keys")
 

@@ -13,7 +13,8 @@ import typer
 from service.public.errors import usable
 from service.public.upkeep import adopt, export_memory, import_memory, prune_memory, purge, reembed
 from service.public.words import Phrase
-from studio.cli.options import WORLD, Options, command, group_of, say
+from studio.cli.options import WORLD, Options, command, group_of
+from studio.cli.words import say
 
 memory = group_of("memory", "cli.help.memory")
 

@@ -1,57 +1,24 @@
-"""Owns the command `kataribe`, and the options that its commands share: each says which of them it takes."""
+"""Owns the options that commands share: each says which of them it takes."""
 
 import asyncio
 import inspect
 import logging
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import wraps
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from service.public.models import CassetteMode, LocalServer, Settings, find_local_servers, read_settings, write_logs
-from service.public.upkeep import MAIN_WORLD, world_name
-from service.public.words import Language, Listed, language_named, languages, sentence
+from service.public import models, upkeep
+from service.public.models import CassetteMode, Settings, read_settings, write_logs
+from service.public.words import Language, Listed, languages
+from studio.cli.words import own_language, say
 
-
-def own_language() -> Language:
-    """The user's language, by the locale."""
-    named = (os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name))
-    return language_named(next(named, None)) or "en"
-
-
-def say(key: str, /, **facts: object) -> str:
-    """The sentence in the user's language."""
-    return sentence(own_language(), key, **facts)
-
-
-cli = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,  # rich takes a Japanese sentence for one long word and cuts it off
-    help=say("cli.help.kataribe"),
-)
-
-
-def _tell_version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"kataribe {version('kataribe')}")
-        raise typer.Exit
-
-
-@cli.callback()
-def kataribe(
-    asked: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_tell_version, help=say("cli.help.version"))
-    ] = False,
-) -> None:
-    """A life and a memory for a game's characters."""
-
+commands = typer.Typer(add_completion=False, rich_markup_mode=None)
+"""The commands whose files are imported: see studio/cli/main.py."""
 
 GAME = ("content", "data")
 WORLD = ("world", *GAME)
@@ -74,7 +41,7 @@ def language_option(key: str) -> Any:
 class Options:
     """What the user gave for the options that commands share; those that a command does not take keep their default."""
 
-    world: Annotated[str, typer.Option(help=say("cli.help.world"))] = MAIN_WORLD
+    world: Annotated[str, typer.Option(help=say("cli.help.world"))] = upkeep.MAIN_WORLD
     content: Annotated[Path | None, typer.Option(help=say("cli.help.content"))] = None
     data: Annotated[Path | None, typer.Option(help=say("cli.help.data"))] = None
     language: Annotated[str | None, language_option("cli.help.language")] = None
@@ -97,7 +64,7 @@ class Options:
     @property
     def world_id(self) -> str:
         """The world's id. Raises: BadWorldName."""
-        return world_name(self.world)
+        return upkeep.world_name(self.world)
 
     def settings(self, *, quiet: bool = False, needs_model: bool = False, **more: Any) -> Settings:
         """The environment's settings with what the command line says on top; `more` are settings of the command's own.
@@ -150,11 +117,24 @@ def command(group: typer.Typer, name: str, help_key: str, *taken: str) -> Callab
 def group_of(name: str, help_key: str, cls: type[TyperGroup] = TyperGroup) -> typer.Typer:
     """A group of commands."""
     group = typer.Typer(cls=cls, no_args_is_help=True)
-    cli.add_typer(group, name=name, help=say(help_key), short_help=say(help_key))
+    commands.add_typer(group, name=name, help=say(help_key), short_help=say(help_key))
     return group
 
 
-def offers(settings: Settings) -> list[LocalServer]:
+class KindGroup(TyperGroup):
+    """Commands of which each is a kind of file, that need not be said."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in (*self.commands, *self.get_help_option_names(ctx)):
+            args = [self.kind(args[0]), *args]
+        return super().parse_args(ctx, args)
+
+    def kind(self, file: str) -> str:
+        """The command for that file: without a kind it is an export of our own."""
+        return "story"
+
+
+def offers(settings: Settings) -> "list[models.LocalServer]":
     """Model servers found on this machine, when the settings name none."""
     is_chosen = settings.names_model or settings.llm.provider == "rehearsal"
-    return [] if is_chosen else asyncio.run(find_local_servers())
+    return [] if is_chosen else asyncio.run(models.find_local_servers())

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from studio.cli.options import MODEL, WORLD, Options, command, group_of, say
+from studio.cli.options import MODEL, WORLD, Options, command, group_of
+from studio.cli.words import say
 from studio.terminal.scene import TakenAs, form_of, run_scene, take_scene
 
 scenes = group_of("scene", "cli.help.scenes")

@@ -4,7 +4,7 @@ assistant.
 
 import asyncio
 import signal
-from typing import Annotated
+from typing import Annotated, Any
 
 import httpx
 import typer
@@ -16,12 +16,11 @@ from service.app import checker, create_app
 from service.public.models import Settings, write_logs
 from service.public.upkeep import MAIN_WORLD, is_of_another_game
 from service.public.words import languages, sentence
-from studio.cli.options import GAME, Options, cli, command, offers, own_language, say
-from studio.exchange.incoming import incoming
-from studio.terminal.demo import run_demo
+from studio.cli.options import GAME, Options, command, commands, offers
+from studio.cli.words import own_language, say
 
 
-@command(cli, "serve", "cli.help.serve", "rehearsal", *GAME, "language")
+@command(commands, "serve", "cli.help.serve", "rehearsal", *GAME, "language")
 def serve(
     options: Options,
     host: Annotated[str | None, typer.Option(help=say("cli.help.host"))] = None,
@@ -32,10 +31,17 @@ def serve(
     settings = options.settings(host=host, port=port)
     if settings.content_dir is None and settings.world.language is None:  # the sample village is written in all
         settings = settings.changed(world={"language": own_language()})
-    app = create_app(settings, reload_content=reload_content, importer=incoming)
+    app = create_app(settings, reload_content=reload_content, importer=_incoming)
     if app.state.models_missing and not options.rehearsal:
         _say_no_model(settings)
     asyncio.run(_serve(app, settings, options.language))
+
+
+def _incoming(*sent: Any) -> Any:
+    """See studio.exchange.incoming, which is imported when somebody sends a file."""
+    from studio.exchange.incoming import incoming
+
+    return incoming(*sent)
 
 
 async def _serve(app: FastAPI, settings: Settings, wanted: str | None) -> None:
@@ -64,7 +70,7 @@ def _say_no_model(settings: Settings) -> None:
         typer.echo(f"  {found.name}: KATARIBE_LLM__BASE_URL={found.base_url}", err=True)
 
 
-@command(cli, "demo", "cli.help.demo", "content", "language", "rehearsal")
+@command(commands, "demo", "cli.help.demo", "content", "language", "rehearsal")
 def demo(
     options: Options,
     character: Annotated[str | None, typer.Option(help=say("cli.help.character"))] = None,
@@ -73,11 +79,13 @@ def demo(
     """Two meetings of a character and an NPC, a world day apart, and what is remembered on the third. Without a model
     configured, as a recording.
     """
+    from studio.terminal.demo import run_demo
+
     settings = options.settings().changed(world={"language": options.reader})
     run_demo(settings, options.reader, character_id=character, npc_id=npc, offers=offers(settings))
 
 
-@command(cli, "mcp", "cli.help.mcp", "content")
+@command(commands, "mcp", "cli.help.mcp", "content")
 def mcp(options: Options, url: Annotated[str | None, typer.Option(help=say("cli.help.mcp_url"))] = None) -> None:
     """Serve the tools for an author's assistant over standard input and output, of a service that runs."""
     settings = options.settings()

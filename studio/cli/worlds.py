@@ -9,24 +9,13 @@ from typing import Annotated
 import typer
 
 from service.public.files import bundled_content, load_content
-from service.public.upkeep import (
-    back_up,
-    export_into,
-    export_to,
-    import_from,
-    restore_backup,
-    span_of,
-    store_place,
-)
+from service.public.upkeep import back_up, export_into, export_to, restore_backup, span_of, store_place
 from service.public.words import Phrase
-from service.replay import replay
-from studio.cli.exchange import imports
-from studio.cli.options import MODEL, WORLD, Options, cli, command, offers, say
-from studio.terminal.ask import run_ask
-from studio.terminal.watch import WatchedRun, run_world
+from studio.cli.options import MODEL, WORLD, Options, command, commands, offers
+from studio.cli.words import say
 
 
-@command(cli, "run", "cli.help.run", "world", "content", "language", *MODEL, "plain")
+@command(commands, "run", "cli.help.run", "world", "content", "language", *MODEL, "plain")
 def run(
     options: Options,
     days: Annotated[int, typer.Option(min=1, max=365, help=say("cli.help.days"))] = 2,
@@ -35,6 +24,8 @@ def run(
     seed: Annotated[int | None, typer.Option(help=say("cli.help.seed"))] = None,
 ) -> None:
     """Let a world live for some days and watch it. Without a model configured, as a rehearsal."""
+    from studio.terminal.watch import WatchedRun, run_world
+
     settings = options.settings(quiet=True, data_dir=data)
     if seed is not None:
         settings = settings.changed(llm={"seed": seed})
@@ -50,7 +41,7 @@ def run(
         raise typer.Exit(130)
 
 
-@command(cli, "ask", "cli.help.ask", *WORLD, "language", *MODEL)
+@command(commands, "ask", "cli.help.ask", *WORLD, "language", *MODEL)
 def ask(
     options: Options,
     question: Annotated[str, typer.Argument(help=say("cli.help.question"))],
@@ -63,6 +54,8 @@ def ask(
     output: Annotated[Path | None, typer.Option("--output", "-o", help=say("cli.help.survey_output"))] = None,
 ) -> None:
     """Ask many people the same. Without a model configured, as a rehearsal."""
+    from studio.terminal.ask import run_ask
+
     asked = {
         "question": question,
         "people": people if people in ("all", "npcs", "characters") and not scan else people.split(","),
@@ -84,7 +77,7 @@ def _span(text: str) -> dict[str, float]:
         raise typer.BadParameter(say("cli.no_span", text=text), param_hint="--number") from exc
 
 
-@command(cli, "export", "cli.help.export", *WORLD, "output")
+@command(commands, "export", "cli.help.export", *WORLD, "output")
 def export(
     options: Options,
     day: Annotated[str | None, typer.Option(help=say("cli.help.day"))] = None,
@@ -105,13 +98,13 @@ def export(
         typer.echo(say("cli.exported", file=options.output, count=count), err=True)
 
 
-@command(cli, "backup", "cli.help.backup", "data")
+@command(commands, "backup", "cli.help.backup", "data")
 def backup(options: Options, file: Annotated[Path, typer.Argument(help=say("cli.help.backup_file"))]) -> None:
     """Write all that the store holds into one file. The service may run meanwhile."""
     typer.echo(say("cli.backed_up", file=file, **_counted(back_up(options.settings(), file))), err=True)
 
 
-@command(cli, "restore", "cli.help.restore", "data")
+@command(commands, "restore", "cli.help.restore", "data")
 def restore(
     options: Options,
     file: Annotated[Path, typer.Argument(help=say("cli.help.backup_file"))],
@@ -128,17 +121,10 @@ def _counted(rows: Counter[str]) -> dict[str, Phrase]:
     return {name: Phrase(f"counts.{name}", count=count) for name, count in counts.items()}
 
 
-@command(imports, "story", "cli.help.import_story", "world", "data")
-def import_story(options: Options, file: Annotated[Path, typer.Argument(help=say("cli.help.file"))]) -> None:
-    """Read an export into a world that has not lived, to look at it. No service may run on the data meanwhile."""
-    read = import_from(options.settings(), options.world_id, file)
-    events = Phrase("counts.events", count=read.events)
-    conversations = Phrase("counts.conversations", count=read.conversations)
-    typer.echo(say("cli.imported", world=options.world, events=events, conversations=conversations))
-
-
-@command(cli, "replay", "cli.help.replay", *WORLD, *MODEL)
+@command(commands, "replay", "cli.help.replay", *WORLD, *MODEL)
 def replay_(options: Options, file: Annotated[Path, typer.Argument(help=say("cli.help.commands"))]) -> None:
     """Do again what came to a world from outside."""
+    from service.replay import replay
+
     count = asyncio.run(replay(options.settings(), options.world_id, file))
     typer.echo(say("cli.replayed", world=options.world, count=count))

@@ -83,7 +83,7 @@ def test_a_turn_says_what_its_speaker_wanted_remembered_and_felt_and_who_answere
     words = "\n".join(told["words"])
     assert "Sora wanted of this talk: Ask after her sister" in words
     assert "affinity 0 (-100 to 100). In its mind: With Hanna you are close. Earlier talks: 1. Mood:" in words
-    assert f"(2 days ago; conversation {first}, turn 1) {SISTER_TOLD}" in words
+    assert f"(2 days ago; conversation {first}, turn 1) Hanna: {SISTER_TOLD}" in words
     assert f"scripted answered in {told['duration_ms']} ms: {told['prompt_tokens']} prompt tokens" in words
     assert words.endswith("Its whole prompt was not kept (KATARIBE_KEEP_PROMPTS).")
 
@@ -122,7 +122,7 @@ def test_what_the_last_lines_reminded_a_speaker_of_is_told_with_that_turn(
     assert (first["id"], 3, RYE_TOLD) in [(m["conversation_id"], m["turn"], m["text"]) for m in told["reminded"]]
     assert not {m["id"] for m in told["memories"]} & {m["id"] for m in told["reminded"]}
     place = told["words"].index("The last lines reminded Sora of this:")
-    assert f"(2 days ago; conversation {first['id']}, turn 3) {RYE_TOLD}" in told["words"][place:]
+    assert f"(2 days ago; conversation {first['id']}, turn 3) Hanna: {RYE_TOLD}" in told["words"][place:]
 
 
 def test_a_running_talk_has_its_prompts_and_a_closed_one_only_where_they_are_kept(

@@ -64,6 +64,8 @@ SHAPES: list[tuple[str, Spoil, str, str, str]] = [
      lambda v: (v.raw.update({"pictures/x.js": b""}), v.baker.update(portrait="pictures/x.js")), "npcs/baker.yaml",
      "portrait", "unknown picture"),
     ("nothing for a list", lambda v: v.baker.update(facts=None), "npcs/baker.yaml", "facts", "found nothing (null)"),
+    ("a line with a colon", lambda v: v.baker.update(lines=[{"He said": "hello"}]), "npcs/baker.yaml", "lines[0]",
+     "expected a text in quotes"),
     ("an unknown key", lambda v: v.baker.update(customPromt="x"), "npcs/baker.yaml", "customPromt",
      'did you mean "customPrompt"?'),
     ("an unknown key deep down", lambda v: v.village["edges"][1].update(miles=3), "maps.json", "maps[0].edges[1].miles",

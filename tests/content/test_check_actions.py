@@ -66,7 +66,7 @@ SHAPES: list[tuple[str, Spoil, str, str, str]] = [
         )
         for name in ("go", "talk", "wait", "walk", "hold")
     ),
-    ("an unknown way to decide", lambda v: v.sora.update(decision="dice"), S, "decision", '"model" or "routine"'),
+    ("an unknown way to decide", lambda v: v.sora.update(decision="dice"), S, "decision", '"sketch" or "routine"'),
     ("a list of needs", lambda v: v.sora.update(needs=[1]), S, "needs", "expected a mapping"),
     ("a need that is no text", lambda v: v.sora.update(needs={5: 5}), S, "needs.5", "a text in quotes"),
     ("a level in words", lambda v: v.sora["needs"].update(energy="low"), S, "needs.energy",

@@ -144,6 +144,9 @@ def test_everything_that_is_not_found_has_a_word_for_its_kind_in_every_language(
     assert kinds == set(room("en", "kinds")) == set(room("ja", "kinds"))
     assert NotFound(kind="person", id="nobody").sentence("ja") == "この世界に人物 'nobody' は見つかりません。"
     assert str(NotFound(kind="npc", id="nobody")) == "There is no NPC 'nobody' in this world."
+    meant = NotFound(kind="npc", id="npc_tarou", among=("npc_taro", "npc_ume"))
+    assert meant.sentence("en") == "There is no NPC 'npc_tarou' in this world (did you mean \"npc_taro\"?)."
+    assert meant.sentence("ja").endswith('見つかりません("npc_taro" ではありませんか?)。')
 
 
 def test_no_sentence_leaves_the_plural_to_its_reader() -> None:

@@ -51,7 +51,7 @@ def test_it_does_what_it_is_asked_to_do(language: Language, heard: str, args: di
     [("en", '"The ferry is late"'), ("ja", "「渡し船が遅れている」")],
     ids=["en", "ja"],
 )
-def test_what_it_suggests_to_a_player_is_a_question_on_the_news_and_a_goodbye(language: Language, about: str) -> None:
+def test_what_it_suggests_to_a_player_is_what_it_can_answer_and_a_goodbye(language: Language, about: str) -> None:
     alice, taro = PEOPLE[language]
     notices = {"en": "The ferry is late", "ja": "渡し船が遅れている"}
     context = PromptContext(
@@ -63,12 +63,19 @@ def test_what_it_suggests_to_a_player_is_a_question_on_the_news_and_a_goodbye(la
         place="",
         now="",
         notices=(notices[language],),
+        relations=(("Mina", "…"), (alice.name, "…")),
         lines=(Line(turn=0, speaker_id=alice.id, speaker_name=alice.name, text="…"),),
     )
     answer = speak(replace(context, choices=4), random.Random(7)).model_dump()
     lines = answer["choices"]
     assert len(set(lines)) == 4
     assert any(about in line for line in lines)
+    assert any("Mina" in line for line in lines), "whom it knows, but for whom it talks with"
+    assert not any(alice.name in line for line in lines)
+    assert any(phrases(language).has("work", line) for line in lines)
+    heard = replace(context.lines[0], turn=1, text=lines[0])
+    later = speak(replace(context, choices=4, lines=(*context.lines, heard)), random.Random(7)).model_dump()
+    assert lines[0] not in later["choices"], "nothing is asked twice"
     assert phrases(language).has("farewell", lines[-1])
     assert not set(taro.lines + taro.facts) & set(lines), "the words are the player's"
     assert answer["utterance"] == speak(context, random.Random(7)).utterance

@@ -74,7 +74,7 @@ def test_echoes_greetings_and_questions_leave_nothing_behind(language: Language,
 @pytest.mark.parametrize(
     ("language", "text", "fact"),
     [
-        ("en", "This is true of me: Taro has lived here for thirty years.", "Taro has lived here for thirty years."),
+        ("en", "I may say this much: Taro has lived here for thirty years.", "Taro has lived here for thirty years."),
         ("ja", "ひとことで言えば、この町で30年暮らしている、ってことだよ。", "太郎は、この町で30年暮らしている。"),
     ],
 )

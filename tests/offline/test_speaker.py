@@ -329,3 +329,41 @@ def test_of_an_exchange_it_quotes_what_one_other_said(language: Language, known:
     assert quoted in said
     assert " / " not in said
     assert bool(quoted) == any(mark in said for mark in '"「')
+
+
+@pytest.mark.parametrize(
+    ("language", "questions"),
+    [
+        ("en", ("Do you like jazz?", "Who painted the chapel?", "What is a comet?", "Do you own a camera?")),
+        (
+            "ja",
+            ("ジャズは好きですか？", "礼拝堂を描いたのは誰ですか？", "彗星とは何ですか？", "写真機を持っていますか？"),
+        ),
+    ],
+)
+def test_who_dislikes_its_partner_answers_some_questions_and_goes_when_asked_no_more(
+    language: Language, questions: tuple[str, ...]
+) -> None:
+    texts: list[str] = []
+    for question in questions:
+        turn = speak(context(language, *texts, question, affinity=-60), random.Random(1))
+        assert not turn.wants_to_end
+        texts += [question, turn.utterance]
+    assert speak(context(language, *texts[:2], texts[1], affinity=-60), random.Random(1)).wants_to_end
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "fact"),
+    [
+        ("en", "What do you do in the evenings?", "plays the cello in the evenings"),
+        ("ja", "夜は何をしますか？", "夜はチェロを弾く"),
+    ],
+)
+def test_it_says_that_it_has_told_what_it_knows_only_where_it_has(language: Language, question: str, fact: str) -> None:
+    npc = PEOPLE[language][1].model_copy(update={"facts": (fact,), "lines": ()})
+    frame = phrases(language).wordings("plain.fact", me=npc.name, fact=fact)[0]
+    by_another = speak(context(language, frame, "...", question, speaker=npc), random.Random(1)).utterance
+    by_itself = speak(context(language, question, frame, question, speaker=npc), random.Random(1)).utterance
+    told = phrases(language).wordings("plain.all_told")
+    assert not any(text in by_another for text in told)
+    assert any(text in by_itself for text in told)

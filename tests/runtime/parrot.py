@@ -17,6 +17,7 @@ from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.prompt import PromptContext
+from service.conversation.sketch import SketchContext
 from service.conversation.turn_taking import those_there
 from service.export.story import StorySpan, story
 from service.llm.chat import Answer, Prompt, T, TextListener
@@ -35,6 +36,7 @@ from tests.store.conversations import main
 MUTE = ("mio", "ren")
 """They say, think and pass on nothing of what they know: so whatever else holds a secret has it from its owner."""
 LONGEST = 380
+_NO_GOAL = {"goal": "-", "success_criteria": "-"}
 _GOES_ON = {"wants_to_end": False, "goal_achieved": False}
 
 
@@ -131,6 +133,9 @@ class Parrot:
             self._note(tuple(one.person_id for one in given.closing.participants), "", text)
             found = [{"n": one.number, "finding": "supported"} for one in given.claims]
             return self._answer(prompt.answer.model_validate({"verdicts": found}))
+        if isinstance(given, SketchContext):
+            self._note(tuple(one.speaker.id for one in given.people), "sketch", text)
+            return self._answer(prompt.answer.model_validate(self._sketches(given, text)))
         question = question_of(prompt)
         self._times[question.person_id] += 1
         fields = ANSWERS[question.what](question, self._times[question.person_id], prompt.language)
@@ -170,6 +175,15 @@ class Parrot:
         is_first = not any(line.speaker_id == given.speaker.id for line in given.lines)
         said = marked[0][:LONGEST] if marked and is_first else self._lines(given.speaker.id, text, LONGEST)
         return {"utterance": said, "goal": said[:190], "success_criteria": said[:190], **_GOES_ON}
+
+    def _sketches(self, given: SketchContext, text: str) -> dict[str, Any]:
+        """Both say what stands in the prompt."""
+        names = given.names
+        said = [self._lines(one.speaker.id, text, LONGEST) for one in given.people * 3]
+        turns = [
+            {"speaker": names[place % 2], "utterance": words, "emotion": "neutral"} for place, words in enumerate(said)
+        ]
+        return {"turns": turns, "goal_achieved": False, **(_NO_GOAL if "goal" in given.answer.model_fields else {})}
 
     def _decides(self, given: Any, text: str) -> dict[str, Any]:
         """It talks with whomever it can."""

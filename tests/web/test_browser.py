@@ -684,3 +684,23 @@ def talked(address: str) -> tuple[str, int]:
         client.post("/world/tick", json={"ticks": walk["minutes"]}).raise_for_status()
         over = client.post("/conversations/start?wait=true", json={"character_id": "aoi", "partner_id": "npc_taro"})
         return over.json()["id"], len(over.json()["turns"])
+
+
+def test_who_is_busy_is_led_to_that_talk_or_ends_it(chromium_browser: Browser, tmp_path: Path) -> None:
+    with serving(playing(tmp_path, "en")) as address, looking(chromium_browser, refusals=True) as page:
+        page.goto(f"{address}/view/npcs/npc_taro?lang=en")
+        page.locator("#meet [name=name]").fill("Rika")
+        page.locator("#meet button").click()
+        page.wait_for_url("**/view/conversations/*")
+        talk = urlsplit(page.url).path
+        page.goto(f"{address}/view/npcs/npc_harue?lang=en")
+        page.locator("#meet button").click()
+        notice = page.locator("#notice")
+        expect(notice).to_contain_text("Rika is talking with Taro")
+        expect(notice).not_to_contain_text(talk.rpartition("/")[2])
+        assert urlsplit(notice.locator("a").get_attribute("href") or "").path == talk
+        notice.get_by_text("End that conversation").click()
+        expect(notice).to_be_hidden()
+        page.goto(f"{address}/?lang=en")
+        expect(page.locator("#events")).to_contain_text("Rika began to talk with Taro")
+        expect(page.locator("#events")).not_to_contain_text("player-")

@@ -232,3 +232,42 @@ def test_a_portrait_that_is_a_script_runs_nothing(chromium_browser: Browser, tmp
         assert page.evaluate("window.ran === undefined")
         page.goto(f"{address}/view/pictures/hanna.svg")
         assert page.evaluate("window.ran === undefined")
+
+
+COVERING = """
+() => {
+  const boxes = [...document.querySelectorAll(".signs .node")].map((one) => one.getBoundingClientRect());
+  boxes.sort((a, b) => a.left - b.left);
+  return boxes.flatMap((a, at) => boxes.slice(at + 1, at + 400).filter((b) => b.left < a.right - 2 && b.top < a.bottom - 8 && a.top < b.bottom - 8)).length;
+}
+"""  # noqa: E501
+
+
+def test_a_map_of_thousands_of_nodes_names_what_has_room_and_more_of_it_nearer(
+    chromium_browser: Browser, tmp_path: Path
+) -> None:
+    village = Village()
+    long = "Wolfeschlegelsteinhausenbergerdorff Square of the House at the Old Mill Pond"
+    nodes = [{"id": f"n{number}", "name": {"en": f"{number} {long}"}} for number in range(2000)]
+    for node in village.village["nodes"]:
+        node.pop("x"), node.pop("y")
+    village.village["nodes"] += nodes
+    ways = [(number, number + step) for number in range(2000) for step in (1, 50) if number + step < 2000]
+    village.village["edges"] += [{"from": f"n{a}", "to": f"n{b}", "minutes": 3} for a, b in ways]
+    village.village["edges"].append({"from": "door", "to": "n0", "minutes": 3})
+    village.people = {path: one for path, one in village.people.items() if not path.startswith("characters/")}
+    data = tmp_path / "data"
+    data.mkdir()
+    settings = on(village.write(tmp_path / "content"), playing(data, "en"))
+    with serving(settings) as address, looking(chromium_browser) as page:
+        page.goto(f"{address}/?lang=en")
+        names = page.locator(".signs .node")
+        names.first.wait_for()
+        far = names.count()
+        assert page.evaluate(COVERING) == 0
+        page.locator("#nearer").click()
+        page.locator("#nearer").click()
+        assert 0 < far < names.count() <= 2000
+        assert page.evaluate(COVERING) == 0
+        expect(page.locator("#no-characters")).to_be_visible()
+        expect(page.locator("#act")).to_be_hidden()

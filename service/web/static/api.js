@@ -1,13 +1,13 @@
 // Owns the way to the public HTTP API, and how its problems are shown.
 
 import { h } from "./dom.js";
-import { $, has, lang, t, world } from "./page.js";
+import { $, has, id, lang, link, t, world } from "./page.js";
 
 /** What went wrong, said in the page's language. */
 export class Problem extends Error {
-  constructor(message, status = 0, { detail = message, errors = [] } = {}) {
+  constructor(message, status = 0, { type = "", detail = message, errors = [], facts = null } = {}) {
     super(message);
-    Object.assign(this, { status, detail, errors });
+    Object.assign(this, { status, type, detail, errors, facts });
   }
 }
 
@@ -42,9 +42,20 @@ export function complain(error) {
   if (error.name === "AbortError") return;
   const box = $("notice");
   const dismiss = h("button", { type: "button", "aria-label": t("dismiss"), onclick: calm }, "×");
-  box.replaceChildren(h("p", {}, error.message), dismiss);
+  box.replaceChildren(h("div", {}, h("p", {}, said(error)), ...talkOf(error)), dismiss);
   box.hidden = false;
   if (!(error instanceof Problem)) throw error;
+}
+
+/** Without the id of the talk, to which a link leads. */
+const said = ({ message, facts }) => message.replace(RegExp(` ?[(（]${facts?.conversation_id}[)）]`), "");
+
+/** Who is busy is in a talk: the way there, and its end. */
+function talkOf({ type, facts }) {
+  const talk = type?.endsWith(":busy") && facts.conversation_id;
+  if (!talk || talk === id) return [];
+  const end = h("button", { type: "button", onclick: () => pressed(end, () => request(`/conversations/${talk}/end`, { method: "POST" })) }, t("end_that"));
+  return [h("p", { class: "buttons" }, h("a", { class: "button", href: link(`/view/conversations/${talk}`) }, t("to_talk")), end)];
 }
 
 /** Takes the shown problem away. */

@@ -3,6 +3,7 @@
 import { h, setText } from "./dom.js";
 import { portrait } from "./faces.js";
 import { draw, placed, scaleFor } from "./ground.js";
+import { around, shared } from "./labels.js";
 import { looks, veil } from "./sky.js";
 import { t } from "./page.js";
 import { Throng } from "./throng.js";
@@ -13,6 +14,7 @@ const TOGETHER = 4; // more of them are a crowd with a number
 const NAMED = 60; // more people than that on a map are drawn together, and who is pointed at is named
 const SPOKEN_MS = 9000; // for so long a line stays, if nobody says the next
 const READ_MS = 1400; // and at least so long, however fast the world goes
+const WAYS = [[0.5, false], [0.2, false], [0.8, false], [0.5, true], [0.2, true], [0.8, true]]; // a line's: the share left of its speaker, below
 const ZOOMS = [0.35, 0.5, 0.7, 1, 1.4, 2, 2.8];
 
 /**
@@ -67,6 +69,7 @@ export class Village {
     for (const gate of gates) moveTo(gate, Number(gate.dataset.x), Number(gate.dataset.y));
     this.lit = null;
     for (const kept of [this.figures, this.crowds]) for (const one of kept.values()) one.at = "";
+    for (const bubble of this.bubbles.values()) bubble.way = null;
     if (before) this.scrollTo(before.x * size.width, before.y * size.height);
     this.wake();
   }
@@ -266,30 +269,45 @@ export class Village {
     setTimeout(() => node.remove(), 700);
   }
 
-  /** Above its speaker, or beneath where there is no room, over no other line, and never outside the picture. */
+  /**
+   * Above its speaker, or beneath, more to the left or to the right: where it covers the least of other lines, faces and
+   * names of places; never outside the picture. It stays on that side as long as it is there.
+   */
   lift(bubble, { x, y }, taken) {
     const { width, height } = this.ground.size;
-    const isBelow = y - 34 - bubble.high < 0;
-    const left = Math.max(4, Math.min(width - bubble.wide - 4, x - bubble.wide / 2));
-    let top = isBelow ? Math.min(height - bubble.high - 4, y + 30) : y - 34 - bubble.high;
-    const over = taken.find((other) => left < other.right && other.left < left + bubble.wide && top < other.bottom && other.top < top + bubble.high);
-    if (over) top = over.top > bubble.high + 8 ? over.top - bubble.high - 8 : over.bottom + 8;
-    if (!bubble.node.classList.contains("faded")) taken.push({ left, right: left + bubble.wide, top, bottom: top + bubble.high });
-    bubble.node.classList.toggle("below", isBelow);
-    bubble.node.style.setProperty("--tip", `${Math.max(14, Math.min(bubble.wide - 14, x - left))}px`);
-    put(bubble, left, top);
+    const boxAt = ([share, isBelow]) => {
+      const left = Math.max(4, Math.min(width - bubble.wide - 4, x - bubble.wide * share));
+      const top = Math.max(4, Math.min(height - bubble.high - 4, isBelow ? y + 30 : y - 36 - bubble.high));
+      return { left, right: left + bubble.wide, top, bottom: top + bubble.high };
+    };
+    bubble.way ??= this.freest(boxAt, taken);
+    const box = boxAt(bubble.way);
+    if (!bubble.node.classList.contains("faded")) taken.push(box);
+    bubble.node.classList.toggle("below", bubble.way[1]);
+    bubble.node.style.setProperty("--tip", `${Math.max(14, Math.min(bubble.wide - 14, x - box.left))}px`);
+    put(bubble, box.left, box.top);
+  }
+
+  freest(boxAt, taken) {
+    const faces = [...this.spots.values()].filter((spot) => !spot.isHidden).map(around);
+    const cost = (box) => taken.reduce((sum, other) => sum + 4 * shared(box, other), 0)
+      + faces.reduce((sum, other) => sum + shared(box, other), 0) + this.ground.taken.covering(box) / 4;
+    const costs = WAYS.map((way) => cost(boxAt(way)));
+    return WAYS[costs.indexOf(Math.min(...costs))];
   }
 }
 
-/** People on neighbouring nodes step aside, so that every face is seen. */
+/** People on neighbouring nodes step aside, so that every face is seen; who has may stand in another's way then. */
 function part(spots) {
-  spots.sort((a, b) => a.x - b.x || a.y - b.y);
-  for (const [index, a] of spots.entries()) {
-    for (const b of spots.slice(index + 1)) {
-      const near = (Math.abs(b.y - a.y) < 20 ? APART + 8 : APART - 6) - (b.x - a.x);
-      if (near <= 0 || Math.abs(b.y - a.y) > 34) continue;
-      a.x -= near / 2;
-      b.x += near / 2;
+  for (let pass = 0; pass < 3; pass++) {
+    spots.sort((a, b) => a.x - b.x || a.y - b.y);
+    for (const [index, a] of spots.entries()) {
+      for (const b of spots.slice(index + 1)) {
+        const near = (Math.abs(b.y - a.y) < 20 ? APART + 8 : APART - 6) - (b.x - a.x);
+        if (near <= 0 || Math.abs(b.y - a.y) > 34) continue;
+        a.x -= near / 2;
+        b.x += near / 2;
+      }
     }
   }
 }

@@ -2,7 +2,11 @@
 
 import { api, complain } from "./api.js";
 import { h } from "./dom.js";
-import { t } from "./page.js";
+import { link, t } from "./page.js";
+
+const TALK = /\b([0-9a-f]{28})\b/; // the id of a conversation: split by it, every second part is one
+
+const linked = (part, index) => (index % 2 ? h("a", { href: link(`/view/conversations/${part}`), "aria-label": t("source_whole") }, "↗") : part);
 
 /** Why, in words, and what its speaker was sent where that is kept; `path` is the conversation's. */
 export function reasons(path, turn) {
@@ -13,7 +17,7 @@ export function reasons(path, turn) {
     try {
       const { words, messages } = await api(`${path}/turns/${turn}/why`);
       const sent = (messages ?? []).flatMap((m) => [h("h3", {}, t(`message_${m.role}`)), h("pre", {}, m.content)]);
-      told.replaceChildren(...words.map((sentence) => h("p", {}, sentence)), ...sent);
+      told.replaceChildren(...words.map((sentence) => h("p", {}, sentence.split(TALK).map(linked))), ...sent);
     } catch (error) {
       complain(error);
     }

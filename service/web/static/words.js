@@ -13,10 +13,8 @@ export function hearOf(items) {
   for (const one of items) {
     const known = talks.get(one.id);
     const until = one.ended_at ? minuteOf(one.ended_at) : Infinity;
-    const isOver = one.phase !== "running";
     if (known && (known.isWhole || known.phase === one.phase)) Object.assign(known, { until, phase: one.phase, isAsked: known.isWhole });
     else talks.set(one.id, { turns: [], ...known, id: one.id, from: minuteOf(one.started_at), until, phase: one.phase, isAsked: false, isWhole: false });
-    talks.get(one.id).isOver = isOver;
   }
 }
 
@@ -45,7 +43,7 @@ async function read(talk) {
 export function saidAt(at) {
   const lines = [];
   for (const talk of talks.values()) {
-    if (talk.from > at || talk.until + LINGERS < at) continue;
+    if (talk.from > at || talk.until <= at) continue;
     const turn = talk.turns.findLast((one) => one.minute <= at);
     if (!turn || at - turn.minute > LINGERS) continue;
     lines.push({ talk: talk.id, speaker: turn.speaker_id, text: turn.text, act: turn.act ?? "", turn: turn.turn });

@@ -48,6 +48,11 @@ async function read() {
   now.world = world;
   now.budget = budget;
   now.people = people.people;
+  for (const { id, name } of now.people) called.set(id, name);
+  for (const one of conversations.items) {
+    called.set(one.character_id, one.character_name);
+    called.set(one.partner_id, one.partner_name);
+  }
   now.lives = characters().length <= CROWD ? await api("/characters") : [];
   now.chosen ??= characters()[0]?.id ?? null;
   now.mapId ??= mapOf(person(now.chosen)?.position?.node_id) ?? Object.keys(now.map.maps)[0];
@@ -67,7 +72,8 @@ async function read() {
 
 const characters = () => now.people.filter((p) => p.kind === "character");
 const person = (id) => now.people.find((p) => p.id === id);
-const nameOf = (id) => person(id)?.name ?? id;
+const called = new Map([...$("who").options].map(({ value, text }) => [value, text])); // names by id, also of who is nowhere now
+const nameOf = (id) => person(id)?.name ?? called.get(id) ?? id;
 const mapOf = (nodeId) => now.map.nodes.find((n) => n.id === nodeId)?.map_id;
 const nodeName = (id) => now.map.nodes.find((n) => n.id === id)?.name ?? id;
 
@@ -355,6 +361,9 @@ function showPeople() {
     talk.hidden = !one.talking_in;
     if (one.talking_in) talk.href = link(`/view/conversations/${one.talking_in}`);
   }
+  $("act").parentElement.hidden = !now.chosen;
+  $("characters").hidden = !now.chosen;
+  $("no-characters").hidden = Boolean(now.chosen);
   $("players-here").hidden = !$("players").childElementCount;
 }
 
@@ -489,6 +498,7 @@ async function readEvents() {
     return readEventsAnew(); // more happened than is shown at once: no gap may stay
   }
   if (items.length) lastEvent = items[0].id;
+  learnNames(items);
   $("events").prepend(...items.map(eventRow));
   $("older").hidden = !older;
 }
@@ -501,6 +511,7 @@ function readEventsAnew() {
 async function readOlder() {
   const { items, next } = await asked({ after: older });
   older = next;
+  learnNames(items);
   $("events").append(...items.map(eventRow));
   $("older").hidden = !older;
 }
@@ -514,11 +525,16 @@ for (const choice of ["kind", "who"]) {
 }
 $("older").addEventListener("click", () => pressed($("older"), readOlder));
 
+/** Who was made or removed is called so in the events from then on, and those before. */
+function learnNames(items) {
+  for (const { person_id, data } of items) if (data.person_kind && data.name !== person_id) called.set(person_id, data.name);
+}
+
 function eventRow({ at, kind, person_id, data }) {
   const key = `event_${kind}`;
   const facts = { ...data, person: nameOf(person_id), npc: nameOf(data.partner_id) };
   facts.place = nodeName(data.to_node_id ?? data.node_id);
-  facts.what = whatOf(data);
+  facts.what = data.what ?? whatOf(data); // a promise is in words
   if (kind === "action_failed") facts.why = t(`why_${data.reason}`);
   if (kind === "clock_stopped") facts.why = t(`stopped_${data.reason}`);
   if (kind === "reflected") facts.insights = data.insights.join(t("comma")) || "—";

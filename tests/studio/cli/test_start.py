@@ -49,7 +49,7 @@ def test_nothing_is_collected_while_it_is_imported_and_all_is_afterwards() -> No
     ("arguments", "needed"),
     [
         (["--help"], {"yaml"}),
-        (["keys", "--help"], {"yaml", "sqlalchemy", "pydantic_settings"}),
+        (["keys", "--help"], {"yaml", "sqlalchemy", "pydantic_settings", "networkx"}),
     ],
 )
 def test_a_command_imports_what_it_runs(arguments: list[str], needed: set[str]) -> None:

@@ -139,8 +139,8 @@ def _world(case: Mapping[str, Any], size: int) -> Iterator[tuple[TestClient, Cou
 async def _day(decision: str, size: int, people: int, minutes: int) -> Mapping[str, int]:
     model = Counting()
     with tempfile.TemporaryDirectory() as directory:
-        told = {"decision": decision, "llm": {"context_tokens": size}, "at_once": 32}
-        async with house(town_content(people), Path(directory), model, **told) as lived:
+        content, llm = town_content(people), {"context_tokens": size}
+        async with house(content, Path(directory), model, at_once=32, llm=llm, decision=decision) as lived:
             await lived.live(minutes)
             rows = lived.room.database.read_now(lambda s: s.exec(select(UsageRow)).all())
     paid = sum(row.calls for row in rows)

@@ -96,7 +96,8 @@ class Limit(BaseModel, frozen=True, extra="forbid"):
 
 
 class LlmSettings(RoleSettings, frozen=True, extra="forbid"):
-    """Language models. `provider` auto: an OpenAI-compatible server when a key or base_url is set, else none.
+    """Language models. `provider` auto: an OpenAI-compatible server when a key or base_url is set, else none;
+    it is asked by the Responses API with `responses`, or where it says that its model needs that.
 
     `max_calls_per_day` and `max_tokens_per_day` are a hard stop (None: no limit): the calls, and their prompt and
     completion tokens, of one day in UTC by the machine's clock, over all worlds of the database, all replicas and
@@ -116,7 +117,7 @@ class LlmSettings(RoleSettings, frozen=True, extra="forbid"):
     `cassette`: a directory in which every call is kept, and from which it is answered again (docs/cassette.md).
     """
 
-    provider: Literal["auto", "openai", "rehearsal"] = "auto"
+    provider: Literal["auto", "openai", "responses", "rehearsal"] = "auto"
     timeout_seconds: float = Field(default=60, gt=0)
     attempts: int = Field(default=3, ge=1, le=10)
     backoff_seconds: float = Field(default=0.5, ge=0)

@@ -104,6 +104,7 @@ class _Endpoint(NamedTuple):
     model: str | None
     temperature: float | None
     timeout_seconds: float
+    responses: bool
 
 
 def choose_models(
@@ -202,6 +203,7 @@ def _endpoint(settings: Settings, role: Role) -> _Endpoint | None:
         model=merged.model,
         temperature=merged.temperature,
         timeout_seconds=merged.timeout_seconds or settings.llm.timeout_seconds,
+        responses=settings.llm.provider == "responses",
     )
 
 

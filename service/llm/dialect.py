@@ -18,7 +18,7 @@ THINKING_TOKENS = 2048
 
 _TOO_LONG = re.compile(r"context.{0,9}(length|size|window)|maximum context|too many tokens", re.IGNORECASE)
 _BLAME = (
-    ("responses", re.compile(r"v1/responses|Responses API", re.IGNORECASE)),
+    ("responses", re.compile(r"v1/responses|Responses API|not a chat model", re.IGNORECASE)),
     ("stream_options", re.compile(r"stream_options|include_usage")),
     ("cache_key", re.compile(r"prompt_cache_key")),
     ("limit", re.compile(r"max_(completion_)?tokens")),

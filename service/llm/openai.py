@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import openai
+from httpx2 import RequestError  # the SDK's own
 
 from service.errors import (
     ModelBroken,
@@ -36,7 +37,8 @@ class OpenAIChat:
     """A ChatModel on one OpenAI-compatible server.
 
     `base_url` None is OpenAI itself. `model` None is the first one the server lists (OpenAI: a small default).
-    `timeout_seconds` is for the whole answer, its probing of the server's dialect included.
+    `timeout_seconds` is for the whole answer, its probing of the server's dialect included. `responses`: it is asked by
+    the Responses API from the first call, instead of when the server says that the model needs it.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class OpenAIChat:
         model: str | None = None,
         temperature: float | None = None,
         timeout_seconds: float = 60,
+        responses: bool = False,
     ) -> None:
         self._base_url = base_url or OPENAI_URL
         self._api_key = api_key
@@ -54,7 +57,9 @@ class OpenAIChat:
         self._temperature = temperature
         self._timeout_seconds = timeout_seconds
         is_theirs = is_openai(base_url)
-        self._dialect = Dialect(limit="max_completion_tokens" if is_theirs else "max_tokens", cache_key=is_theirs)
+        self._dialect = Dialect(
+            limit="max_completion_tokens" if is_theirs else "max_tokens", cache_key=is_theirs, responses=responses
+        )
         # Questions (name and thread) last answered against the schema, though the server had accepted it: the next one
         # says the schema in words too. The oldest are forgotten.
         self._broken: deque[tuple[str, str]] = deque(maxlen=1000)
@@ -140,7 +145,7 @@ class OpenAIChat:
                 if simpler is None:
                     raise self._failure(exc, reason) from exc
                 dialect = simpler
-            except openai.APIConnectionError as exc:
+            except (openai.APIConnectionError, RequestError) as exc:
                 raise self._unreachable(str(exc.__cause__ or exc)) from exc
             except openai.APIError as exc:  # an error object in the middle of a stream
                 raise ModelServerError(model=self.name, status_code=200, reason=self._reason(exc)) from exc

@@ -106,6 +106,12 @@ def test_every_role_asks_its_own_server_in_its_own_way() -> None:
     assert {h["authorization"] for h in own.headers} == {"Bearer own-key"}
 
 
+def test_who_sets_the_responses_api_is_asked_by_it_at_once() -> None:
+    with FakeOpenAI(answer=said) as server:
+        ask_all(choose(LlmSettings(provider="responses", base_url=server.base_url)), "character", "npc")
+    assert ["input" in body for body in server.requests] == [True, True]
+
+
 def test_openais_key_never_reaches_another_server() -> None:
     with FakeOpenAI(answer=said) as server:
         ask_all(choose(LlmSettings(base_url=server.base_url), "sk-openai"), *ROLES)

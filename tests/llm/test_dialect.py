@@ -30,6 +30,14 @@ def test_requests_that_begin_alike_are_named_alike_where_the_server_knows_it() -
     assert "prompt_cache_key" not in Dialect().request(ask(), "m", None)
 
 
+def test_earlier_turns_and_the_cache_key_of_a_response_are_those_of_a_chat() -> None:
+    turns = [Message(role="system", content="a"), Message(role="user", content="b")]
+    turns += [Message(role="assistant", content="c"), Message(role="user", content="d")]
+    chat, body = (Dialect(cache_key=True, responses=by).request(ask(*turns), "m", 0.3) for by in (False, True))
+    assert body["input"] == chat["messages"]
+    assert (body["prompt_cache_key"], body["temperature"]) == (chat["prompt_cache_key"], 0.3)
+
+
 def test_without_a_system_role_neighbours_become_one_user_message() -> None:
     messages = (
         Message(role="system", content="a"),
@@ -59,6 +67,8 @@ def test_without_a_system_role_neighbours_become_one_user_message() -> None:
         (None, "This response_format type is unavailable now", "form"),
         (None, "failed to parse grammar", "form"),
         ("model", "This model is only supported in v1/responses and not in v1/chat/completions.", "responses"),
+        ("model", "This is not a chat model and thus not supported in the v1/chat/completions endpoint.", "responses"),
+        ("text.format.type", "Unsupported value", "form"),
         ("messages", "This model does not support response format `json_schema`", "form"),
     ],
 )

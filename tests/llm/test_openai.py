@@ -55,6 +55,7 @@ def run(
     temperature: float | None = None,
     timeout_seconds: float = 10,
     path: str | None = None,
+    responses: bool = False,
 ) -> list[Answer[CharacterTurn]]:
     """That many answers from one OpenAIChat, one after the other."""
 
@@ -65,6 +66,7 @@ def run(
             model=model,
             temperature=temperature,
             timeout_seconds=timeout_seconds,
+            responses=responses,
         )
         try:
             return [await chat.complete(ask(), on_text) for _ in range(times)]
@@ -560,3 +562,53 @@ def test_a_letter_that_two_packets_share_is_whole(api: str) -> None:
         answer, heard = heard_by(server)
     assert answer.value.utterance == heard[-1] == "良い日だ、友よ。"
     assert answer.usage.estimated
+
+
+@pytest.mark.parametrize("responses", [True, False])
+@pytest.mark.parametrize("body", [b'{"choices": [{"mess', b"[1]", b"null", b"\xff"])
+def test_what_comes_in_place_of_a_stream_and_is_no_completion_is_no_answer(body: bytes, responses: bool) -> None:
+    with FakeOpenAI(Reply(raw=body)) as server, pytest.raises(ModelError) as caught:
+        run(server, responses=responses, on_text=lambda *_: None)
+    assert type(caught.value) in (ModelBroken, ModelRejected)
+
+
+def test_where_the_connection_breaks_in_place_of_a_stream_the_server_is_unreachable() -> None:
+    half = Reply(raw=b'{"choices": ', headers={"Content-Length": "500"})
+    with FakeOpenAI(half) as server, pytest.raises(ModelUnreachable):
+        heard_by(server)
+
+
+def test_a_server_that_has_no_responses_either_ends_in_an_error() -> None:
+    with FakeOpenAI(refuses=lambda body: by_responses_alone({"messages": []})) as server:
+        with pytest.raises(ModelRejected) as caught:
+            run(server)
+        assert len(server.requests) == caught.value.usage.calls == 2
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_a_response_that_was_thought_over_gets_more_room_from_then_on(streamed: bool) -> None:
+    counted = {"input_tokens": 40, "output_tokens": 600, "output_tokens_details": {"reasoning_tokens": 590}}
+    cut = {"object": "response", "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    thought = {**cut, "output": [{"type": "reasoning", "summary": []}], "usage": counted}
+    event = {"type": "response.incomplete", "response": thought}
+    whole = Reply(raw=json.dumps(thought).encode())
+    reply = Reply(raw=events(event), headers={"Content-Type": "text/event-stream"}) if streamed else whole
+    with FakeOpenAI(reply, answer=said) as server:
+
+        async def twice() -> None:
+            chat = OpenAIChat(base_url=server.base_url, api_key=KEY, model="m", responses=True)
+            listener: TextListener | None = (lambda *_: None) if streamed else None
+            with pytest.raises(ModelTruncated) as caught:
+                await chat.complete(ask(), listener)
+            assert (caught.value.usage.prompt_tokens, caught.value.usage.completion_tokens) == (40, 600)
+            await chat.complete(ask(), listener)
+            await chat.aclose()
+
+        asyncio.run(twice())
+    assert [body["max_output_tokens"] for body in server.requests] == [600, 600 + THINKING_TOKENS]
+
+
+def test_retry_after_of_a_response_reaches_the_error() -> None:
+    with FakeOpenAI(rate_limited("3")) as server, pytest.raises(ModelRateLimited) as caught:
+        run(server, responses=True)
+    assert caught.value.facts["retry_after_seconds"] == 3

@@ -28,7 +28,7 @@ DAY = 1440
 KEN = {"en": "Ken", "ja": "ケン"}
 SAYS = {
     "en": ("Hello. I am a glassblower from Minato.", "What did I tell you about my work?", "And Harue?"),
-    "ja": ("こんにちは。港町から来たガラス職人です。", "私の仕事を覚えていますか。", "春江さんのことは?"),
+    "ja": ("こんにちは。港町から来たガラス職人です。", "私は何の職人だと言いましたか。", "春江さんのことは?"),
 }
 AT_TABLE = {
     "en": ("I came on the night boat. Keep that between us, please.", "And what do you both do here?"),

@@ -22,6 +22,7 @@ from service.conversation.context_selection import PERSONA_TOKENS
 from service.conversation.interventions import LongTermContext
 from service.conversation.moderator import AttitudeContext, ModeratorContext, ModulatorContext
 from service.conversation.prompt import ActionOutcome, PromptContext
+from service.conversation.sketch import SketchContext
 from service.conversation.surveys import AnswerForm, ScanContext, SurveyContext
 from service.conversation.writing import AsideContext, Form, WriteContext
 from service.decision import context as deciding
@@ -219,6 +220,10 @@ EXAMPLES: Mapping[str, Sequence[object]] = {
         bare(PromptContext, speaker=_NPC, begins=False, turns_left=1),
         bare(PromptContext, speaker=_NPC, begins=False, is_reached=True),
         *(bare(PromptContext, sets_goal=True, mood=mood) for mood in get_args(Mood)),
+    ),
+    "sketch": (
+        full(SketchContext, people=2 * (full(PromptContext),), told=2 * ("Something.",)),
+        bare(SketchContext, people=(bare(PromptContext), bare(PromptContext, speaker=_NPC)), told=2 * ("Something.",)),
     ),
     "attitude": (full(AttitudeContext), bare(AttitudeContext)),
     "aside": (full(AsideContext), bare(AsideContext)),

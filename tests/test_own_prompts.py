@@ -77,8 +77,8 @@ WRONG = [
         "en/speeker.j2",
         "",
         'prompts/en/speeker.j2: there is no prompt "speeker"; expected one of "aside", "attitude", "closing", '
-        '"decide", "here", "long_term", "moderator", "modulator", "persona", "plan", "reflection", "scan", "speaker", '
-        '"state", "survey", "verify", "write" (did you mean "speaker"?)',
+        '"decide", "here", "long_term", "moderator", "modulator", "persona", "plan", "reflection", "scan", "sketch", '
+        '"speaker", "state", "survey", "verify", "write" (did you mean "speaker"?)',
         '("speaker" ではありませんか?)',
     ),
     (

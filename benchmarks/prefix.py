@@ -52,7 +52,7 @@ class Asking(OfflineModel):
         return Answer(value=value, usage=answer.usage, model=answer.model)
 
 
-def run(turns: int = TALK_TURNS) -> dict[str, float]:
+def run(turns: int = TALK_TURNS, context: int = CONTEXT) -> dict[str, float]:
     """All figures: by who speaks, the share of the prompt's tokens that came from the cache, from each speaker's second
     turn on, and the tokens of such a prompt; of a talk of two models, and of a talk with a player.
 
@@ -62,13 +62,13 @@ def run(turns: int = TALK_TURNS) -> dict[str, float]:
     server = _server()
     case = json.loads((CASES / "en.json").read_text(encoding="utf-8"))
     figures: dict[str, float] = {}
-    with village(case, CONTEXT, Asking(server.listening_address), partner="aoi") as (http, model):
+    with village(case, context, Asking(server.listening_address), partner="aoi") as (http, model):
         http.patch("/characters/aoi", json={"node_id": BESIDE}).raise_for_status()
         goal = {"goal": "Hear how things are", "success_criteria": "The other has told something new"}
         talk = {"character_id": "aoi", "partner_id": case["npc"]["id"], "max_turns": turns, **goal}
         http.post("/conversations/start?wait=true", json=talk).raise_for_status()
         figures |= _shares("talk", model)
-    with village(case, CONTEXT, Asking(server.listening_address)) as (http, model):
+    with village(case, context, Asking(server.listening_address)) as (http, model):
         talk = {"mode": "player", "player_id": case["partner"]["id"], "partner_id": case["npc"]["id"]}
         begun = http.post("/conversations/start", json=talk).raise_for_status().json()["id"]
         for question in case["questions"][: turns // 2]:

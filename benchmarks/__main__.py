@@ -33,6 +33,7 @@ NAMES = (
     "offline",
     "cassette",
     "cost",
+    "prefix",
     "people",
     "quality",
     "scene",

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi.testclient import TestClient
 from sqlmodel import select
@@ -81,7 +81,7 @@ def run(sizes: tuple[int, ...] = SIZES, people: int = PEOPLE, minutes: int = DAY
 
 
 def _talk(case: Mapping[str, Any], size: int) -> Mapping[str, int]:
-    with _world(case, size) as (http, model):
+    with village(case, size, Counting()) as (http, model):
         http.patch("/characters/aoi", json={"node_id": BESIDE}).raise_for_status()
         goal = {"goal": "Hear how things are", "success_criteria": "The other has told something new"}
         talk = {"character_id": "aoi", "partner_id": case["npc"]["id"], "max_turns": TALK_TURNS, **goal}
@@ -92,7 +92,7 @@ def _talk(case: Mapping[str, Any], size: int) -> Mapping[str, int]:
 def _evening(case: Mapping[str, Any], size: int) -> Mapping[str, int]:
     """A player asks the same person something at a time, and says goodbye."""
     asked = iter(question["said"] for question in case["questions"])
-    with _world(case, size) as (http, model):
+    with village(case, size, Counting()) as (http, model):
         for _ in range(EVENING[0]):
             talk = {"mode": "player", "player_id": case["partner"]["id"], "partner_id": case["npc"]["id"]}
             begun = http.post("/conversations/start", json=talk).raise_for_status().json()["id"]
@@ -102,10 +102,14 @@ def _evening(case: Mapping[str, Any], size: int) -> Mapping[str, int]:
         return model.spent
 
 
+M = TypeVar("M", bound=OfflineModel)
+
+
 @contextmanager
-def _world(case: Mapping[str, Any], size: int) -> Iterator[tuple[TestClient, Counting]]:
-    """The village, in which somebody has a past of two hundred lines."""
-    model = Counting()
+def village(case: Mapping[str, Any], size: int, model: M, *, partner: str = "") -> Iterator[tuple[TestClient, M]]:
+    """The village, in which somebody has a past of two hundred lines with the case's partner, or another `partner`, who
+    has it too.
+    """
     with tempfile.TemporaryDirectory() as directory:
         settings = Settings(
             _env_file=None,
@@ -121,19 +125,23 @@ def _world(case: Mapping[str, Any], size: int) -> Iterator[tuple[TestClient, Cou
             http.put(f"/people/{case['npc']['id']}", json=npc).raise_for_status()
             player = {"kind": "player", "name": case["partner"]["name"]}
             http.put(f"/people/{case['partner']['id']}", json=player).raise_for_status()
-            past = [
-                {
-                    "conversation": f"s{number}",
-                    "at": session["when"],
-                    "turns": [
-                        {"id": f"t{line['n']}", "speaker": line["speaker"], "text": line["text"]}
-                        for line in session["lines"]
-                    ],
-                }
-                for number, session in enumerate(case["sessions"])
-            ]
-            http.post(f"/people/{case['npc']['id']}/memory", json={"transcripts": past}).raise_for_status()
+            for person in (case["npc"]["id"], *filter(None, [partner])):
+                past = {"transcripts": list(_transcripts(case, partner or case["partner"]["id"]))}
+                http.post(f"/people/{person}/memory", json=past).raise_for_status()
             yield http, model
+
+
+def _transcripts(case: Mapping[str, Any], partner: str) -> Iterator[dict[str, Any]]:
+    for number, session in enumerate(case["sessions"]):
+        turns = [
+            {
+                "id": f"t{line['n']}",
+                "speaker": partner if line["speaker"] == case["partner"]["id"] else line["speaker"],
+                "text": line["text"],
+            }
+            for line in session["lines"]
+        ]
+        yield {"conversation": f"s{number}", "at": session["when"], "turns": turns}
 
 
 async def _day(decision: str, size: int, people: int, minutes: int) -> Mapping[str, int]:

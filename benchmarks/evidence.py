@@ -126,7 +126,7 @@ class _Village:
         asked = {one["id"]: one for one in chosen}
         first = [await self._first(one) for one in asked.values()]
         talks = [[asked[one] for one in talk if one in asked] for talk in self._case["talk_of_twelve"]]
-        later = [await self._talk(talk) for talk in talks]
+        later = [await self._talk(talk) for talk in talks if talk]
         own = [await self._first(one) for one in self._case["own_answers"][:most]]
         told = [one for talk in later for one in talk]
         pairs = [pair for talk in later for pair in itertools.pairwise(prompt for prompt, _ in talk)]

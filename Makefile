@@ -11,7 +11,7 @@ CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 PROCESSES = $(if $(filter 1,$(CORES)),0,$(if $(filter 2,$(CORES)),3,4))
 PYTEST = $(BIN)/pytest -q -n $(PROCESSES) --dist loadgroup
 
-.PHONY: setup demo test test-servers test-all check coverage serve bench lint lock clean
+.PHONY: setup demo test test-servers check coverage serve bench lint lock clean
 
 setup: .venv/.ready
 
@@ -35,16 +35,12 @@ serve: setup
 test: setup
 	$(PYTEST) -m "not server" $(ARGS)
 
-# What CI has beside `make test`: lint, types, layers, migrations, and the tests that need servers. `make -j2 check`
+# What CI runs beside `make test`: lint, types, layers, migrations, and the tests that need servers. `make -j2 check`
 # runs the tests while types are checked.
 check: lint test-servers
 
 test-servers: setup
 	$(PYTEST) -m server $(ARGS)
-
-# Both, in one go: what they import is imported once a process.
-test-all: setup
-	$(PYTEST) $(ARGS)
 
 # All tests, traced: how much of the code they run.
 coverage: setup

@@ -5,28 +5,23 @@ A page has at most `limit` of a list, what comes after the cursor `after`, and `
 """
 
 import re
-import warnings
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar, Unpack
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Header, Query, Request, Response, params
+from fastapi import Depends, Header, Query, Request, Response, params
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema, model_validator
-from pydantic.warnings import UnsupportedFieldAttributeWarning
 from pydantic_core import PydanticCustomError
 from starlette.requests import HTTPConnection
-from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
 
 from service.content.fields import MARKUP, Flag
 from service.core import Core
 from service.errors import Invalid, refuse
 from service.locales import Phrase
 from service.people.worlds import WorldView
+from service.routes import Router as Router
 from service.store.events import Asked
 from service.store.idempotency import Once, require_new
 from service.store.shown import Out as Out
@@ -139,36 +134,6 @@ if TYPE_CHECKING:
 else:  # no union with null, of which pydantic would tell two errors wherever there is one
     MayBeLeftOut = Annotated[T, BeforeValidator(_given), Field(json_schema_extra=_without_default)]
 """A field of a change: what is left out stays as it is. It is not null."""
-
-
-# FastAPI itself lets it be, for a body's model that is built with its route; those of the command are built later.
-warnings.filterwarnings("ignore", category=UnsupportedFieldAttributeWarning)
-
-
-class LazyRoute(APIRoute):
-    """A route whose operation FastAPI looks into when it is first asked for, or when openapi.json is: most runs need
-    few of them.
-    """
-
-    def __init__(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:
-        shown = {name: given[name] for name in ("methods", "name", "include_in_schema")}
-        Route.__init__(self, path, endpoint, **shown)
-        self.methods = set(given["methods"])  # without the HEAD that Starlette adds
-        self.app = self._answer
-        self._given = given
-
-    @cached_property
-    def _whole(self) -> APIRoute:
-        return APIRoute(self.path, self.endpoint, **self._given)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._whole, name)
-
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._whole.app(scope, receive, send)
-
-
-Router = partial(APIRouter, route_class=LazyRoute)
 
 
 After = Annotated[str | None, Query(max_length=200, description="`next` of the page before; left out: the first page")]

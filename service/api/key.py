@@ -14,9 +14,9 @@ from fastapi.responses import RedirectResponse
 from sqlalchemy.exc import OperationalError
 from starlette.requests import HTTPConnection
 
-from service.api.dependencies import Router
 from service.errors import KeyMissing, Misconfigured, StoreUnavailable, TooManyTries
 from service.locales import Phrase
+from service.routes import Router
 from service.settings import Settings
 from service.store.keys import Key, Scope, digest_of, find_key, list_keys
 from service.store.session import Database

@@ -10,7 +10,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -159,11 +159,16 @@ name of kanji may stand right behind a time (昨日), and before a title or ones
 """
 
 
+@cache
+def _function_stems() -> frozenset[str]:
+    return frozenset(map(stem, FUNCTION_WORDS))
+
+
 def says_little(token: str) -> bool:
     """Whether a token is grammar (the, ている): it helps to order what else was found, but finds nothing."""
     if _HIRAGANA_PAIR.fullmatch(token):
         return len(token) == 1 or token in _FUNCTION_PAIRS or token[0] == "を" or token[1] in "はがをにのともでへ"
-    return token in _FUNCTION_STEMS
+    return token in _function_stems()
 
 
 def tokens_a_word(found: Sequence[str]) -> float:
@@ -171,9 +176,6 @@ def tokens_a_word(found: Sequence[str]) -> float:
     stand for them.
     """
     return 1 + 1.2 * sum(not token.isascii() for token in found) / max(len(found), 1)
-
-
-_FUNCTION_STEMS = frozenset(map(stem, FUNCTION_WORDS))
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -180,7 +180,7 @@ class _Session:
         for conversation_id in self.talks.values():
             self.ask("POST", f"/conversations/{conversation_id}/end")
         for conversation_id in self.begun:
-            until(self.http, conversation_id, "closed")
+            until(self.http, conversation_id, "closed", seconds=120)
         self.ask("POST", "/world/stop")
         self.ask("POST", "/world/tick", {"ticks": 30})
         return self.http.get("/world/commands").content

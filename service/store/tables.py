@@ -184,8 +184,8 @@ class WorldRow(_Leased, table=True):
     """about how many tokens a prompt of a talk may take in it; null: as the settings say"""
     weather: str = ""
     """the weather in words; empty: there is nothing to say of it"""
-    flags: dict[str, Any] = Field(default_factory=dict, sa_column=Column(JSON, nullable=False))
-    notices: list[dict[str, Any]] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    flags: dict[str, Any] = Field(default={}, sa_column=Column(JSON, nullable=False))
+    notices: list[dict[str, Any]] = Field(default=[], sa_column=Column(JSON, nullable=False))
     clock_mode: str = "manual"
     clock_speed: float = 1.0
     clock_pace: str = "exact"
@@ -215,7 +215,7 @@ class PersonRow(OfPerson, table=True):
 
     sleeps: int = 0
     decision: str | None = None
-    items: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    items: list[str] = Field(default=[], sa_column=Column(JSON, nullable=False))
     busy: bool = False
     life: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
     agent_state: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
@@ -515,7 +515,7 @@ class TurnRow(_Answered, _OfWorld, table=True):
     """what its speaker was told before it; empty: nothing, or it is not kept any more"""
     note_turns: list[int] | None = Field(default=None, sa_column=Column(JSON))
     recalled: str = ""
-    reminded: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    reminded: list[str] = Field(default=[], sa_column=Column(JSON, nullable=False))
     at: WorldMinute = Field(sa_type=BigInteger)
     """the world time at which it is said"""
     message_id: str | None = None
@@ -536,7 +536,7 @@ class TurnRow(_Answered, _OfWorld, table=True):
     spot: str | None = None
     draft: list[dict[str, Any]] | None = Field(default=None, sa_column=Column(JSON))
     not_to_quote: bool = False
-    kept_from: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    kept_from: list[str] = Field(default=[], sa_column=Column(JSON, nullable=False))
     shifts: list[Annotated[tuple[str, int], Strict(False)]] | None = Field(default=None, sa_column=Column(JSON))
 
     @property
@@ -571,7 +571,7 @@ class InterventionRow(_OfWorld, table=True):
     details: dict[str, Any] = _json()
     rule: str | None = None
     """id of the scene's own rule that did it; null: its writer's hand"""
-    proposals: list[dict[str, Any]] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    proposals: list[dict[str, Any]] = Field(default=[], sa_column=Column(JSON, nullable=False))
     at: WorldMinute = Field(sa_type=BigInteger)
     """the world time"""
 
@@ -657,7 +657,7 @@ class PromptRow(_OfWorld, table=True):
     person_id: str = Field(primary_key=True)
     system: str | None
     context: str | None
-    knew: dict[str, Any] = Field(default_factory=dict, sa_column=Column(JSON, nullable=False))
+    knew: dict[str, Any] = Field(default={}, sa_column=Column(JSON, nullable=False))
 
 
 def said_in(key: ConversationKey) -> tuple[bool, bool]:
@@ -706,8 +706,8 @@ class SummaryRow(OfPerson, table=True):
     """the world time of the conversation"""
     night: int = 0
     importance: int = 0
-    others: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
-    kept_from: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    others: list[str] = Field(default=[], sa_column=Column(JSON, nullable=False))
+    kept_from: list[str] = Field(default=[], sa_column=Column(JSON, nullable=False))
     support: str = "model"
     is_read: bool = False
     revision: int
@@ -752,7 +752,7 @@ class ReflectionRow(OfPerson, table=True):
     since: int = Field(sa_type=BigInteger)
     known_at: int = Field(sa_type=BigInteger)
     phase: str
-    dropped: list[dict[str, str]] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    dropped: list[dict[str, str]] = Field(default=[], sa_column=Column(JSON, nullable=False))
 
 
 @Policy(
@@ -797,7 +797,7 @@ class MemoryRow(OfPerson, table=True):
     """id of the person it is about; null: it is of nobody of this world"""
     told_by: str | None = None
     """id of who told it, or spoke the turn; null: nobody, several together, or nobody of this world"""
-    via: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    via: list[str] = Field(default=[], sa_column=Column(JSON, nullable=False))
     """ids of those through whose hands it is known to have come to the teller: who began it first"""
     mode: str = "stated"
     quote: str = ""
@@ -810,15 +810,15 @@ class MemoryRow(OfPerson, table=True):
     source: str
     conversation_id: str = ""
     """id of the conversation it comes of; null: it is of none"""
-    turns: list[int] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    turns: list[int] = Field(default=[], sa_column=Column(JSON, nullable=False))
     """the turns it was said in, counted from 0; empty: not known, or a whole talk"""
-    evidence: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    evidence: list[str] = Field(default=[], sa_column=Column(JSON, nullable=False))
     """what it was drawn from, where that is no turn: talk:6f1c0a94d2b7, memory:9f0a3c52"""
-    topics: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    topics: list[str] = Field(default=[], sa_column=Column(JSON, nullable=False))
     """of a summary: what the talk was about, a few words each"""
     partner_id: str = ""
     """with whom it had to do, or whom the talk was with; null: nobody"""
-    kept_from: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    kept_from: list[str] = Field(default=[], sa_column=Column(JSON, nullable=False))
     """told in confidence: ids of those who must not hear of it; "*": anybody but the two; empty: it is no secret"""
     valid_from: WorldMinute = Field(sa_type=BigInteger)
     """the world time from which it is true, or at which it was said"""

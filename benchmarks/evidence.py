@@ -79,7 +79,7 @@ def run(
 ) -> dict[str, float]:
     """Figures per language: shares of questions whose evidence stood in the prompt, tokens of a prompt, and the share
     of a prompt that repeats the one before; of questions without an answer the share for which nothing is `found`.
-    `most`: no more than so many questions of a kind.
+    `most`: no more than so many questions of a kind, about so many sessions.
     """
     figures: dict[str, float] = {}
     for language in LANGUAGES:
@@ -109,7 +109,7 @@ async def _measure(case: Mapping[str, Any], splits: str, most: int | None, conte
             app.router.lifespan_context(app),
             httpx.AsyncClient(transport=transport, base_url="http://bench", timeout=120) as http,
         ):
-            return await _Village(http, model, case).figures(splits, most)
+            return await _Village(http, model, {**case, "sessions": case["sessions"][:most]}).figures(splits, most)
 
 
 class _Village:
@@ -122,12 +122,16 @@ class _Village:
 
     async def figures(self, splits: str, most: int | None) -> dict[str, float]:
         """See `run`."""
-        chosen = [one for one in self._case["questions"] if one["split"] in splits][:most]
+        own_answers, questions = (
+            [one for one in self._case[kind] if self._text.keys() >= {*one["evidence"]}]
+            for kind in ("own_answers", "questions")
+        )
+        own_answers, chosen = own_answers[:most], [one for one in questions if one["split"] in splits][:most]
         asked = {one["id"]: one for one in chosen}
         first = [await self._first(one) for one in asked.values()]
         talks = [[asked[one] for one in talk if one in asked] for talk in self._case["talk_of_twelve"]]
-        later = [await self._talk(talk) for talk in talks]
-        own = [await self._first(one) for one in self._case["own_answers"][:most]]
+        later = [await self._talk(talk) for talk in talks if talk]
+        own = [await self._first(one) for one in own_answers]
         told = [one for talk in later for one in talk]
         pairs = [pair for talk in later for pair in itertools.pairwise(prompt for prompt, _ in talk)]
         found = [await self._found(one["said"]) for one in asked.values()]
@@ -140,9 +144,7 @@ class _Village:
                 any(self._held(*one)) for one in zip(_prompts(first), asked.values(), strict=True)
             ),
             "evidence_in_prompt_talk": _share(self._holds(prompt, one) for prompt, one in told),
-            "own_answer_again": _share(
-                self._holds(*one) for one in zip(_prompts(own), self._case["own_answers"][:most], strict=True)
-            ),
+            "own_answer_again": _share(self._holds(*one) for one in zip(_prompts(own), own_answers, strict=True)),
             "prompt_tokens_first": _mean(prompt_tokens(prompt) for prompt in _prompts(first)),
             "prompt_tokens_talk": _mean(prompt_tokens(prompt) for prompt, _ in told),
             "prefix_share_talk": _mean(_repeated(*pair) for pair in pairs),

@@ -23,7 +23,9 @@ def run(
     verifiers: Mapping[str, float | None] = VERIFIERS,
     contexts: Sequence[int] = CONTEXTS,
 ) -> dict[str, float]:
-    """All figures; shares are of 1. `most`: so many arcs, questions of one, and cases of a sort and language."""
+    """All figures; shares are of 1. `most`: so many arcs, talks and questions of one, and cases of a sort and
+    language.
+    """
     return asyncio.run(_measure(arcs()[:most], most, verifiers, contexts))
 
 
@@ -37,7 +39,7 @@ async def _measure(
     for name, right in verifiers.items():
         counts = Kept()
         for arc in chosen:
-            await kept(arc, right, counts)
+            await kept(replace(arc, talks=arc.talks[:most]), right, counts)
         figures |= {
             f"truths_kept_{name}": counts.truths.share,
             f"lies_stand_{name}": counts.lies.share,

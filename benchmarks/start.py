@@ -90,12 +90,17 @@ class Service:
 
 
 def run(
-    *, running: tuple[int, ...] = RUNNING, starts: int = STARTS, burst: int = BURST, seconds: float = BURST_SECONDS
+    *,
+    commands: int = COMMANDS,
+    running: tuple[int, ...] = RUNNING,
+    starts: int = STARTS,
+    burst: int = BURST,
+    seconds: float = BURST_SECONDS,
 ) -> dict[str, float]:
     """Figures of one start by how many conversations run: ``start_ms_p50_100``, ``cpu_ms_100``, ``reads_100`` …; of so
     many starts in `seconds`: ``burst_202``, ``burst_409_<problem>``, and how long they waited for their answer.
     """
-    figures = dict(_command())
+    figures = dict(_command(commands))
     with _service(max(running) + 1) as service, httpx.Client(base_url=service.url, timeout=60) as http:
         number = 0
         for level in sorted(running):
@@ -108,7 +113,7 @@ def run(
     return figures
 
 
-def _command() -> Iterator[tuple[str, float]]:
+def _command(times: int) -> Iterator[tuple[str, float]]:
     """``help_s``, ``help_modules``, ``serve_cpu_s`` and ``serve_mb``, each the median; of the other checkout with
     ``_before``.
     """
@@ -117,7 +122,7 @@ def _command() -> Iterator[tuple[str, float]]:
         trees["_before"] = other
     found = defaultdict[str, list[float]](list)
     with tempfile.TemporaryDirectory(prefix="kataribe-bench-command-") as directory:
-        for number in range(COMMANDS + 1):
+        for number in range(times + 1):
             for name, tree in trees.items():
                 data = Path(directory, f"data{name}")
                 data.mkdir(exist_ok=True)

@@ -8,7 +8,6 @@ without the waits between. What is drawn is drawn from a seed.
 import json
 import random
 import re
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from typer.testing import CliRunner
 
 from benchmarks import evidence
 from service.app import create_app
-from service.content.files import bundled_content
+from service.content.files import init_content
 from service.conversation.acting import LONGEST_WORDS, CharacterTurn
 from service.errors import (
     ModelBroken,
@@ -235,7 +234,7 @@ def _persona_reached(most: int | None) -> float:
     model = evidence.Noting()
     with tempfile.TemporaryDirectory() as directory:
         content = Path(directory) / "content"
-        shutil.copytree(bundled_content(), content)
+        init_content(content)
         for one in case["people"]:
             _take_in(one["form"], CASES / one["file"], content)
         settings = settings_for(Path(directory), content)

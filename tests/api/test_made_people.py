@@ -206,7 +206,7 @@ GENZO = {"kind": "npc", "name": "Genzo", "personality": "Gruff.", "node_id": "po
 
 def test_a_character_that_is_made_lives_and_is_gone_when_it_is_removed(client: TestClient) -> None:
     assert client.put("/people/yuna", json=YUNA).status_code == 201
-    client.post("/world/tick", json={"ticks": 120})
+    client.post("/world/tick", json={"ticks": 60})
     shown = client.get("/characters/yuna").json()
     assert (shown["home"], shown["name"], shown["routine"][0]["activity"]) == ("lane", "Yuna", "buys bread")
     lived = client.get("/world/events", params={"person_id": "yuna"}).json()["items"]
@@ -404,7 +404,7 @@ def test_what_models_were_asked_goes_with_the_person_and_where_nobody_is_to_know
     settings = settings_for(tmp_path, millbrook, llm={"provider": "rehearsal"}, world=world, keep_prompts=True)
     with TestClient(create_app(settings)) as client:
         assert client.put("/people/yuna", json={**YUNA, "home": "door"}).status_code == 201
-        client.post("/world/tick", json={"ticks": 300})
+        client.post("/world/tick", json={"ticks": 60})
         while client.get("/people/yuna").json()["talking_in"]:
             client.post("/world/tick", json={"ticks": 10})
         before = {table: kept_in(tmp_path, table) for table in ("decisions", "prompts")}
@@ -462,7 +462,7 @@ def test_a_character_that_forgets_leaves_nothing_of_what_it_was_asked_and_no_npc
     world = {"language": "en", "decision": "model"}
     settings = settings_for(tmp_path, millbrook, llm={"provider": "rehearsal"}, world=world, keep_prompts=True)
     with TestClient(create_app(settings)) as client:
-        client.post("/world/tick", json={"ticks": 300})
+        client.post("/world/tick", json={"ticks": 60})
         while client.get("/people/rin").json()["talking_in"]:
             client.post("/world/tick", json={"ticks": 10})
         tables = ("decisions", "prompts")

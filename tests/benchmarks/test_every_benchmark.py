@@ -54,9 +54,9 @@ SHORT_LIVES = world.Scale(minutes=60, characters=2, crowd=5, seeds={3: (1,)}, cr
 SMALLEST: Mapping[str, Run] = {
     "memory": lambda: memory.run(most=1, verifiers={"9_in_10": 0.9}, contexts=(1000,)),
     "turn": lambda: turn.run(conversations=1, warm_up=0, minutes_apart=60),
-    "start": lambda: start.run(running=(0, 2), starts=1, burst=4, seconds=0.1),
+    "start": lambda: start.run(commands=1, running=(0, 2), starts=1, burst=4, seconds=0.1),
     "recall": lambda: recall.run(FEW_FACTS, embedder=recall.TableEmbedder()),
-    "evidence": lambda: evidence.run("a", most=2),
+    "evidence": lambda: evidence.run("a", most=1),
     "world": lambda: world.run(SHORT_LIVES),
     "offline": lambda: offline.run(offline.Scale(minutes=45, languages=("ja",))),
     "cassette": lambda: cassette.run(minutes=20),
@@ -70,7 +70,7 @@ SMALLEST: Mapping[str, Run] = {
     "scene": lambda: scene.run(minutes=20, groups=2, scenes=1),
     "people": lambda: people.run(rehearsed=2, made=12),
     "quality": lambda: quality.run(minutes=30, talks=1, wrong=1),
-    "talks": lambda: talks.run(talks=2, goals=2),
+    "talks": lambda: talks.run(talks=2, goals=2, most=1),
     "footprint": lambda: footprint.run(times=1, lived_before=1),
 }
 WITH_NEO4J: Mapping[str, Callable[[Neo4j], Mapping[str, float]]] = {

@@ -99,7 +99,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the service with one file and one folder a prompt more, and a village whose author writes xx too."""
     tree = tmp_path_factory.mktemp("tree")
     for name in ("service", "world", "studio", "migrations"):
-        shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, tree / name)
     english = yaml.safe_load((tree / "service/locales/en.yaml").read_text("utf-8"))
     text = yaml.safe_dump(wrapped(english), allow_unicode=True, sort_keys=False)
     (tree / "service/locales/xx.yaml").write_text(text, encoding="utf-8")

@@ -9,7 +9,6 @@ from fastapi import APIRouter
 from fastapi.routing import APIRoute
 from pydantic.warnings import UnsupportedFieldAttributeWarning
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
 
 # FastAPI itself lets it be, for a body's model that is built with its route; those of the command are built later.
 warnings.filterwarnings("ignore", category=UnsupportedFieldAttributeWarning)
@@ -34,8 +33,8 @@ class LazyRoute(APIRoute):
     def __getattr__(self, name: str) -> Any:
         return getattr(self._whole, name)
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._whole.app(scope, receive, send)
+    async def _answer(self, *asgi: Any) -> None:
+        await self._whole.app(*asgi)
 
 
 Router = partial(APIRouter, route_class=LazyRoute)

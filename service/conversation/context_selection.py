@@ -156,6 +156,11 @@ def fitted(
             continue
         room -= cost
         told.append(said)
+        if one.item is not None and one.item.beside is not None:
+            answer = said_of(one.item.beside.text)
+            if any(answer in each for each in told):
+                one = replace(one, item=replace(one.item, beside=None))
+            told.append(answer)
         facts += [said] * (one.item is not None)
         for turn in sources:
             turns.setdefault(turn, []).append(shape)

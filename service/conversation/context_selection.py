@@ -16,7 +16,9 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.prompt import PromptContext, PromptRecord, render_record, was_told
 from service.llm.chat import estimate_tokens
 from service.memory.lexical import (
+    FEW,
     asks,
+    floor,
     grams,
     is_named,
     jaccard,
@@ -28,7 +30,6 @@ from service.memory.lexical import (
     tokens,
     tokens_a_word,
 )
-from service.memory.ranking import FEW, floor
 from service.memory.recall import PromptLine, fitting, remembered, within
 from service.memory.record import DEFAULT_IMPORTANCE, HeardTurn, Kind, Memory, Recalled
 from service.memory.secrets import discretion_among

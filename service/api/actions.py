@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
+from fastapi import APIRouter
 from pydantic import Field
 from sqlmodel import Session, col, select
 
@@ -13,7 +14,6 @@ from service.api.dependencies import (
     AtMost,
     In,
     Out,
-    Router,
     Serving,
     Slug,
     WorldId,
@@ -35,7 +35,7 @@ from world.actions import Option, Refusal
 from world.life import Segment
 from world.time import WorldTime
 
-router = Router(tags=["people"], dependencies=[KNOWN_QUERY])
+router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
 
 class SleepIn(In, examples={"sleep": {"type": "sleep"}}):

@@ -4,7 +4,7 @@ import time
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from fastapi import Path
+from fastapi import APIRouter, Path
 from pydantic import Field
 from sqlmodel import Session, col, or_, select
 
@@ -15,7 +15,6 @@ from service.api.dependencies import (
     AtMost,
     In,
     Out,
-    Router,
     Serving,
     WorldId,
     cut,
@@ -27,7 +26,7 @@ from service.store.idempotency import Once, once
 from service.store.jobs import JobKind
 from service.store.tables import JobKey, JobRow
 
-router = Router(tags=["world"], dependencies=[KNOWN_QUERY])
+router = APIRouter(tags=["world"], dependencies=[KNOWN_QUERY])
 
 
 class WorkOut(Out, of=JobRow, shows="kind key owner tries last_error"):

@@ -33,7 +33,7 @@ class Asking(OfflineModel):
 
     def __init__(self, url: str) -> None:
         super().__init__()
-        self._http = httpx.AsyncClient(base_url=url, timeout=600, trust_env=False)
+        self._url = url
         self.read: defaultdict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
 
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
@@ -44,7 +44,8 @@ class Asking(OfflineModel):
             return answer
         messages = [{"role": one.role, "content": one.content} for one in prompt.messages]
         asked = {"messages": messages, "max_tokens": 1, "cache_prompt": True}
-        told = (await self._http.post("/v1/chat/completions", json=asked)).raise_for_status().json()["timings"]
+        async with httpx.AsyncClient(base_url=self._url, timeout=600, trust_env=False) as http:
+            told = (await http.post("/v1/chat/completions", json=asked)).raise_for_status().json()["timings"]
         self.read[prompt.thread, given.speaker.kind].append((told["prompt_n"] + told["cache_n"], told["cache_n"]))
         value: Any = answer.value
         if isinstance(value, NpcTurn):

@@ -6,6 +6,7 @@ are made by the types of what they hold, so a field that is added later has some
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -104,9 +105,9 @@ def check_prompts(own: Mapping[Language, OwnPrompts]) -> Iterator[ContentProblem
 
 def _form(language: Language, name: str, source: str) -> Iterator[ContentProblem]:
     file = _file(language, name)
-    users = [kind for kind, templates in _TEMPLATES.items() if name in templates.names]
+    users = [kind for kind, templates in _templates().items() if name in templates.names]
     if not users:
-        known = sorted({one for templates in _TEMPLATES.values() for one in templates.names})
+        known = sorted({one for templates in _templates().values() for one in templates.names})
         listed = ", ".join(map(quote, known))
         yield problem(file, (), "prompts.unknown_name", id=quote(name), known=listed, hint=hint(name, known))
         return
@@ -115,10 +116,10 @@ def _form(language: Language, name: str, source: str) -> Iterator[ContentProblem
     except TemplateSyntaxError as exc:
         yield problem(file, (), "prompts.no_template", line=exc.lineno, reason=exc.message)
         return
-    wanted = _TEMPLATES[users[0]].blocks(name, language)
+    wanted = _templates()[users[0]].blocks(name, language)
     for block in sorted(set(wanted) - {found.name for found in tree.find_all(nodes.Block)}):
         yield problem(file, (), "prompts.missing_block", name=quote(block), known=", ".join(map(quote, wanted)))
-    told = EXAMPLES.get(name) or [one for kind in users for one in EXAMPLES[kind]]
+    told = _examples().get(name) or [one for kind in users for one in _examples()[kind]]
     yield from _unknown(file, tree, told)
 
 
@@ -134,9 +135,9 @@ def _unknown(file: str, tree: nodes.Template, told: Iterable[object]) -> Iterato
 def _rendered(language: Language, own: OwnPrompts) -> Iterator[ContentProblem]:
     """The first error of each template."""
     seen: set[str] = set()
-    for name, templates in _TEMPLATES.items():
+    for name, templates in _templates().items():
         for block in templates.blocks(name, language):
-            for example in EXAMPLES[name]:
+            for example in _examples()[name]:
                 try:
                     templates.render(name, block, language, example, own)
                 except _RAISED as exc:
@@ -193,73 +194,81 @@ def _sample(kind: Any, is_full: bool) -> Any:
     return _PLAIN.get(kind, frozenset() if origin is frozenset else {})
 
 
-_NPC = bare(NpcProfile)
-
-_CLOSING = tuple(
-    full(
-        ClosingContext,
-        participants=(
-            full(Participant, ref="a", person_id="aoi", mood=mood, is_player=False),
-            bare(Participant, ref="b", person_id="taro", is_player=is_player),
-        ),
-        goal="Something." if is_player else "",
-        goal_achieved=is_player,
-        judges=not is_player,
-        lines=(full(SpokenLine), full(SpokenLine, did="")),
-        promises=(full(OpenPromise, by_id="aoi"),) if is_player else (),
-    )
-    for mood in get_args(Mood)
-    for is_player in (True, False)
-)
-
-EXAMPLES: Mapping[str, Sequence[object]] = {
-    "speaker": (
-        full(PromptContext, sets_goal=False, outcomes=tuple(full(ActionOutcome, state=state) for state in CallState)),
-        bare(PromptContext, speaker=_NPC, begins=False, nudge="broke_character"),
-        bare(PromptContext, speaker=_NPC, begins=False, nudge="go_on"),
-        bare(PromptContext, speaker=_NPC, begins=False, turns_left=1),
-        bare(PromptContext, speaker=_NPC, begins=False, is_reached=True),
-        *(bare(PromptContext, sets_goal=True, mood=mood) for mood in get_args(Mood)),
-    ),
-    "sketch": (
-        full(SketchContext, people=2 * (full(PromptContext),), told=2 * ("Something.",)),
-        bare(SketchContext, people=(bare(PromptContext), bare(PromptContext, speaker=_NPC)), told=2 * ("Something.",)),
-    ),
-    "attitude": (full(AttitudeContext), bare(AttitudeContext)),
-    "aside": (full(AsideContext), bare(AsideContext)),
-    "moderator": (full(ModeratorContext), bare(ModeratorContext)),
-    "modulator": (full(ModulatorContext), bare(ModulatorContext)),
-    "write": (
-        *(full(WriteContext, form=form, mood=mood) for form in get_args(Form) for mood in get_args(Mood)),
-        bare(WriteContext, writer=_NPC),
-    ),
-    "survey": (
-        *(full(SurveyContext, mood=mood) for mood in get_args(Mood)),
-        bare(SurveyContext, person=_NPC, form=AnswerForm(least=1, most=5)),
-        bare(SurveyContext, person=_NPC, form=AnswerForm()),
-    ),
-    "scan": (full(ScanContext), bare(ScanContext, person=_NPC)),
-    "long_term": (full(LongTermContext), bare(LongTermContext)),
-    "closing": _CLOSING,
-    "verify": (full(VerifyContext, closing=_CLOSING[0], claims=(full(Claim), full(Claim, told_by="", mode=""))),),
-    "reflection": (full(ReflectionContext), bare(ReflectionContext)),
-    "decide": (
-        full(DecisionContext, today=6 * (full(PastTalk),)),
+@cache
+def _examples() -> Mapping[str, Sequence[object]]:
+    """By the name of the prompt. They are made for a game that has prompts of its own."""
+    npc = bare(NpcProfile)
+    closings = tuple(
         full(
-            DecisionContext,
-            offers=(bare(Offer),),
-            others=(full(Other), full(Other, talks_with=""), full(Other, talks_with="", doing="", is_free=False)),
-        ),
-        bare(DecisionContext),
-    ),
-    "plan": (full(PlanContext), bare(PlanContext)),
-}
-"""By the name of the prompt."""
+            ClosingContext,
+            participants=(
+                full(Participant, ref="a", person_id="aoi", mood=mood, is_player=False),
+                bare(Participant, ref="b", person_id="taro", is_player=is_player),
+            ),
+            goal="Something." if is_player else "",
+            goal_achieved=is_player,
+            judges=not is_player,
+            lines=(full(SpokenLine), full(SpokenLine, did="")),
+            promises=(full(OpenPromise, by_id="aoi"),) if is_player else (),
+        )
+        for mood in get_args(Mood)
+        for is_player in (True, False)
+    )
 
-_TEMPLATES: Mapping[str, Templates] = {
-    name: templates
-    for templates in (speaking.TEMPLATES, closing.TEMPLATES, reflecting.TEMPLATES, deciding.TEMPLATES)
-    for name in EXAMPLES
-    if name in templates.names
-}
-"""By the name of the prompt."""
+    return {
+        "speaker": (
+            full(
+                PromptContext, sets_goal=False, outcomes=tuple(full(ActionOutcome, state=state) for state in CallState)
+            ),
+            bare(PromptContext, speaker=npc, begins=False, nudge="broke_character"),
+            bare(PromptContext, speaker=npc, begins=False, nudge="go_on"),
+            bare(PromptContext, speaker=npc, begins=False, turns_left=1),
+            bare(PromptContext, speaker=npc, begins=False, is_reached=True),
+            *(bare(PromptContext, sets_goal=True, mood=mood) for mood in get_args(Mood)),
+        ),
+        "sketch": (
+            full(SketchContext, people=2 * (full(PromptContext),), told=2 * ("Something.",)),
+            bare(
+                SketchContext, people=(bare(PromptContext), bare(PromptContext, speaker=npc)), told=2 * ("Something.",)
+            ),
+        ),
+        "attitude": (full(AttitudeContext), bare(AttitudeContext)),
+        "aside": (full(AsideContext), bare(AsideContext)),
+        "moderator": (full(ModeratorContext), bare(ModeratorContext)),
+        "modulator": (full(ModulatorContext), bare(ModulatorContext)),
+        "write": (
+            *(full(WriteContext, form=form, mood=mood) for form in get_args(Form) for mood in get_args(Mood)),
+            bare(WriteContext, writer=npc),
+        ),
+        "survey": (
+            *(full(SurveyContext, mood=mood) for mood in get_args(Mood)),
+            bare(SurveyContext, person=npc, form=AnswerForm(least=1, most=5)),
+            bare(SurveyContext, person=npc, form=AnswerForm()),
+        ),
+        "scan": (full(ScanContext), bare(ScanContext, person=npc)),
+        "long_term": (full(LongTermContext), bare(LongTermContext)),
+        "closing": closings,
+        "verify": (full(VerifyContext, closing=closings[0], claims=(full(Claim), full(Claim, told_by="", mode=""))),),
+        "reflection": (full(ReflectionContext), bare(ReflectionContext)),
+        "decide": (
+            full(DecisionContext, today=6 * (full(PastTalk),)),
+            full(
+                DecisionContext,
+                offers=(bare(Offer),),
+                others=(full(Other), full(Other, talks_with=""), full(Other, talks_with="", doing="", is_free=False)),
+            ),
+            bare(DecisionContext),
+        ),
+        "plan": (full(PlanContext), bare(PlanContext)),
+    }
+
+
+@cache
+def _templates() -> Mapping[str, Templates]:
+    """By the name of the prompt."""
+    return {
+        name: templates
+        for templates in (speaking.TEMPLATES, closing.TEMPLATES, reflecting.TEMPLATES, deciding.TEMPLATES)
+        for name in _examples()
+        if name in templates.names
+    }

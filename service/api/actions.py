@@ -2,7 +2,6 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
 from pydantic import Field
 from sqlmodel import Session, col, select
 
@@ -14,6 +13,7 @@ from service.api.dependencies import (
     AtMost,
     In,
     Out,
+    Router,
     Serving,
     Slug,
     WorldId,
@@ -35,7 +35,7 @@ from world.actions import Option, Refusal
 from world.life import Segment
 from world.time import WorldTime
 
-router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
+router = Router(tags=["people"], dependencies=[KNOWN_QUERY])
 
 
 class SleepIn(In, examples={"sleep": {"type": "sleep"}}):

@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Query, Response, WebSocket, WebSocketDisconnect
+from fastapi import Depends, Header, Query, Response, WebSocket, WebSocketDisconnect
 from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
 from pydantic import Field
 from sqlalchemy.sql import ColumnElement
 from sqlmodel import Session
 
-from service.api.dependencies import KNOWN_QUERY, Out, Serving, Slug, WorldId, describe
+from service.api.dependencies import KNOWN_QUERY, Out, Router, Serving, Slug, WorldId, describe
 from service.api.stream import DESCRIBED, QUIET_SECONDS, EventStream, has_left
 from service.api.telling import POSITION, AnyClientEvent, ClientEvent, StreamPosition, Telling
 from service.conversation.stream import Mailbox, person_key
@@ -149,7 +149,7 @@ async def following(deps: Core, followed: Followed, position: StreamPosition) ->
         yield Follower(deps, followed, box, Telling(position, open_utterances))
 
 
-router = APIRouter(dependencies=[KNOWN_QUERY])
+router = Router(dependencies=[KNOWN_QUERY])
 
 OVER, RESTARTING = 1000, 1012
 """Why a WebSocket is closed: nothing more will be told; the service stops, and the client is to come back."""

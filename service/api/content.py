@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Request, Response
+from fastapi import Header, Request, Response
 from pydantic import Base64Bytes, Field
 
-from service.api.dependencies import KNOWN_QUERY, AsAsked, In, Out, Serving, Slug, WorldId, describe
+from service.api.dependencies import KNOWN_QUERY, AsAsked, In, Out, Router, Serving, Slug, WorldId, describe
 from service.api.problem import FieldError, language_of
 from service.content.editing import (
     Importer,
@@ -28,7 +28,7 @@ from service.errors import ContentChanged, ContentFixed, Invalid
 from service.locales import Phrase
 from service.store.idempotency import Once, once
 
-router = APIRouter(prefix="/content", tags=["world"], dependencies=[KNOWN_QUERY])
+router = Router(prefix="/content", tags=["world"], dependencies=[KNOWN_QUERY])
 
 IfMatch = Annotated[str, Header(max_length=100, description="the `etag` of what was read")]
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Response
+from fastapi import Depends, Header, Path, Query, Response
 from sqlmodel import Session, col, select
 
 from service.api import views
@@ -14,6 +14,7 @@ from service.api.dependencies import (
     KNOWN_QUERY,
     AsAsked,
     Conversation,
+    Router,
     Serving,
     Slug,
     WorldId,
@@ -68,7 +69,7 @@ from service.store.jobs import job_of
 from service.store.phase import Loudness, Phase, Speaker
 from service.store.tables import ConversationKey, ConversationRow, TurnRow, takes_part
 
-router = APIRouter(prefix="/conversations", tags=["conversations"], dependencies=[KNOWN_QUERY])
+router = Router(prefix="/conversations", tags=["conversations"], dependencies=[KNOWN_QUERY])
 
 Wait = Annotated[bool, Query(description="Answer when the conversation is closed, not at once")]
 

@@ -21,6 +21,7 @@ from service.core import Core
 from service.errors import Invalid, refuse
 from service.locales import Phrase
 from service.people.worlds import WorldView
+from service.routes import Router as Router
 from service.store.events import Asked
 from service.store.idempotency import Once, require_new
 from service.store.shown import Out as Out

@@ -5,7 +5,7 @@ before whose eyes, and the world's flags.
 import json
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import Field
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, select
@@ -19,6 +19,7 @@ from service.api.dependencies import (
     In,
     OneToTen,
     Out,
+    Router,
     Serving,
     Slug,
     Whole,
@@ -41,7 +42,7 @@ from service.store.phase import Audience
 from service.store.tables import EventRow, WorldRow
 from world.time import iso
 
-router = APIRouter(tags=["world"], dependencies=[KNOWN_QUERY])
+router = Router(tags=["world"], dependencies=[KNOWN_QUERY])
 
 LIMIT_MAX = 1000
 NDJSON = "application/x-ndjson"

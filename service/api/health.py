@@ -1,9 +1,9 @@
 """Owns the endpoints for those who run the service."""
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from sqlalchemy.exc import SQLAlchemyError
 
-from service.api.dependencies import Serving
+from service.api.dependencies import Router, Serving
 from service.api.problem import language_of
 from service.api.schemas import HealthOut
 from service.core import Core
@@ -11,7 +11,7 @@ from service.errors import DatabaseDamaged, DatabaseGone, GraphUnavailable, Mode
 from service.locales import Language, sentence
 from service.store.budget import try_write
 
-router = APIRouter(tags=["health"])
+router = Router(tags=["health"])
 
 
 @router.get("/healthz")

@@ -9,18 +9,19 @@ from hashlib import sha256
 from ipaddress import IPv6Address, ip_address, ip_network
 from urllib.parse import parse_qs, urlencode
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import RedirectResponse
 from sqlalchemy.exc import OperationalError
 from starlette.requests import HTTPConnection
 
 from service.errors import KeyMissing, Misconfigured, StoreUnavailable, TooManyTries
 from service.locales import Phrase
+from service.routes import Router
 from service.settings import Settings
 from service.store.keys import Key, Scope, digest_of, find_key, list_keys
 from service.store.session import Database
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 
 LOGIN = "/login"
 OPEN = frozenset({"/healthz", LOGIN, "/view/static/style.css", "/view/static/icon.svg"})

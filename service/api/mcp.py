@@ -12,7 +12,6 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote
 
-import httpx
 from pydantic import Field, ValidationError
 from starlette.datastructures import Headers
 from starlette.responses import Response
@@ -22,6 +21,7 @@ from service.api.problem import expected
 from service.errors import require_extra
 
 if TYPE_CHECKING:
+    import httpx
     from mcp.server import MCPServer
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
@@ -41,7 +41,7 @@ Checker = Callable[[], Sequence[str]]
 class Tools:
     """The tools, over a client of the HTTP API."""
 
-    def __init__(self, http: httpx.AsyncClient, check: Checker) -> None:
+    def __init__(self, http: "httpx.AsyncClient", check: Checker) -> None:
         self._http = http
         self._check = check
 
@@ -167,7 +167,7 @@ class Tools:
     async def _begin(self, player_id: str, player_name: str, partner_id: str, world: str) -> str:
         """The id of the conversation that the two are in, or of one that begins now."""
         path = _path("people", player_id)
-        if (await self._send("GET", path, world)).status_code == httpx.codes.NOT_FOUND:
+        if (await self._send("GET", path, world)).status_code == 404:
             await self._ask("PUT", path, world, json={"kind": "player", "name": player_name})
         body = {"mode": "player", "player_id": player_id, "partner_id": partner_id}
         begun = await self._send("POST", "/conversations/start", world, json=body)
@@ -180,8 +180,10 @@ class Tools:
         """The JSON answer. Raises: ToolError: the service's own sentence of what is wrong."""
         return _content(await self._send(method, path, world, **more))
 
-    async def _send(self, method: str, path: str, world: str, **more: Any) -> httpx.Response:
+    async def _send(self, method: str, path: str, world: str, **more: Any) -> "httpx.Response":
         """Raises: ToolError: nobody answers."""
+        import httpx
+
         try:
             return await self._http.request(method, path, headers={"X-World-Id": world}, **more)
         except httpx.TransportError as exc:
@@ -193,7 +195,7 @@ def _path(*parts: str | int) -> str:
     return "".join(f"/{quote(str(part), safe='')}" for part in parts)
 
 
-def _content(answer: httpx.Response) -> dict[str, Any]:
+def _content(answer: "httpx.Response") -> dict[str, Any]:
     """The JSON of an answer. Raises: ToolError: it is a problem."""
     if answer.is_error:
         problem = answer.json()
@@ -210,7 +212,7 @@ def _refusal(sentence: str) -> Exception:
     return ToolError(sentence)
 
 
-def mcp_server(http: httpx.AsyncClient, check: Checker) -> "MCPServer":
+def mcp_server(http: "httpx.AsyncClient", check: Checker) -> "MCPServer":
     """A server of the tools, which asks the HTTP API by `http`. Raises: Misconfigured: its SDK is not installed."""
     require_extra("mcp", module="mcp", setting="mcp")
     from mcp.server import MCPServer
@@ -296,6 +298,7 @@ class McpEndpoint:
         return self._manager
 
     async def _serve(self, ready: "asyncio.Future[StreamableHTTPSessionManager]") -> None:
+        import httpx
         from mcp.server.transport_security import TransportSecuritySettings
 
         async def show(request: httpx.Request) -> None:

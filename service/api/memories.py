@@ -7,7 +7,7 @@ from functools import partial
 from itertools import islice
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import Depends, Path, Query, Request
 from pydantic import Field
 from sqlmodel import Session
 
@@ -21,6 +21,7 @@ from service.api.dependencies import (
     MayBeLeftOut,
     OneToTen,
     Out,
+    Router,
     Serving,
     Slug,
     World,
@@ -54,7 +55,7 @@ from service.store.idempotency import Once, first_answer, once
 from service.store.jobs import JobKind, jobs_waiting
 from service.store.tables import MemoryAuditRow
 
-router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
+router = Router(tags=["people"], dependencies=[KNOWN_QUERY])
 
 Kinds = Annotated[list[Kind] | None, Query(description="Of these kinds only; left out: of all")]
 By = Annotated[str, Query(max_length=100, description="Who does it, for the audit: any name")]

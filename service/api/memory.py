@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 
 from service.api import views
@@ -16,6 +16,7 @@ from service.api.dependencies import (
     After,
     AsAsked,
     Out,
+    Router,
     Serving,
     Slug,
     World,
@@ -35,7 +36,7 @@ from service.people.worlds import WorldView
 from service.runtime.made_people import forget_character
 from world.time import WorldTime
 
-router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
+router = Router(tags=["people"], dependencies=[KNOWN_QUERY])
 
 _NAMESPACE = uuid.UUID("0b9a6f0e-6c1d-5a6b-8a27-5d3f5f0c9e42")
 

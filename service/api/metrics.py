@@ -2,18 +2,18 @@
 
 import time
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, Histogram, generate_latest
 from sqlalchemy import case
 from sqlalchemy.exc import SQLAlchemyError
 from sqlmodel import Session, col, func, select
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.api.dependencies import Serving
+from service.api.dependencies import Router, Serving
 from service.errors import DatabaseDamaged, DatabaseGone
 from service.store.tables import JobRow, WorldRow
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 
 MOST_WORLDS = 20
 """So many of the worlds that are behind are named."""

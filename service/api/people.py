@@ -8,7 +8,7 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 from pydantic import Field
 from sqlmodel import Session, col, select
 
@@ -23,6 +23,7 @@ from service.api.dependencies import (
     ChangeIn,
     In,
     MayBeLeftOut,
+    Router,
     Serving,
     Slug,
     Text,
@@ -71,7 +72,7 @@ from world.actions import HOLD, TALK
 from world.life import Person, neighbours
 from world.time import WorldTime
 
-router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
+router = Router(tags=["people"], dependencies=[KNOWN_QUERY])
 
 Listed = Literal["characters", "npcs", "people"]
 

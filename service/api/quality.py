@@ -2,17 +2,17 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from sqlmodel import Session
 
-from service.api.dependencies import KNOWN_QUERY, Serving, Slug, WorldId
+from service.api.dependencies import KNOWN_QUERY, Router, Serving, Slug, WorldId
 from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
 from service.quality.summary import QualitySummary, summed
 from service.settings import ScoredRole
 from service.store.quality import quality_rows
 
-router = APIRouter(prefix="/world", tags=["world"], dependencies=[KNOWN_QUERY])
+router = Router(prefix="/world", tags=["world"], dependencies=[KNOWN_QUERY])
 
 
 @router.get("/quality")

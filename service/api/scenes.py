@@ -7,7 +7,7 @@ from functools import partial
 from operator import itemgetter
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic.alias_generators import to_camel
 from sqlmodel import Session
 
@@ -17,6 +17,7 @@ from service.api.dependencies import (
     After,
     AsAsked,
     AtMost,
+    Router,
     Serving,
     Slug,
     WorldId,
@@ -67,7 +68,7 @@ from service.store.perception import perceivers
 from service.store.phase import Phase, ProposalState
 from service.store.tables import ConversationKey, ConversationRow, InterventionRow
 
-router = APIRouter(prefix="/scenes", tags=["conversations"], dependencies=[KNOWN_QUERY])
+router = Router(prefix="/scenes", tags=["conversations"], dependencies=[KNOWN_QUERY])
 
 Wait = Annotated[bool, Query(description="Answer when the turns are spoken, not at once")]
 _TYPES = {"json": "application/json", "yaml": "application/yaml", "script": "text/markdown", "text": "text/plain"}

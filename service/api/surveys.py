@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import Header, Query, Request, Response
 from pydantic import Field
 
 from service.api.dependencies import (
@@ -16,6 +16,7 @@ from service.api.dependencies import (
     AsAsked,
     In,
     Out,
+    Router,
     Serving,
     Slug,
     World,
@@ -49,7 +50,7 @@ from service.usage import Usage
 
 T = TypeVar("T")
 
-router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
+router = Router(tags=["people"], dependencies=[KNOWN_QUERY])
 
 MOST_PEOPLE = 1000
 

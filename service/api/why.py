@@ -2,10 +2,10 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import Depends, Path, Query, Request
 from pydantic import Field
 
-from service.api.dependencies import KNOWN_QUERY, Out, Serving, Slug, World
+from service.api.dependencies import KNOWN_QUERY, Out, Router, Serving, Slug, World
 from service.api.schemas import EVENTS, AnyEventOut
 from service.content.profile import Mood
 from service.conversation import why as turns
@@ -20,7 +20,7 @@ from service.store.shown import OutWithValues
 from service.store.tables import DecisionRow, TurnRow
 from world.actions import Option
 
-router = APIRouter(dependencies=[KNOWN_QUERY])
+router = Router(dependencies=[KNOWN_QUERY])
 
 Words = Annotated[list[str], Field(description="the answer, a sentence each, in the language that was asked for")]
 Messages = Annotated[

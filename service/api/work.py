@@ -4,18 +4,30 @@ import time
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 from pydantic import Field
 from sqlmodel import Session, col, or_, select
 
-from service.api.dependencies import KNOWN_QUERY, After, AsAsked, AtMost, In, Out, Serving, WorldId, cut, describe
+from service.api.dependencies import (
+    KNOWN_QUERY,
+    After,
+    AsAsked,
+    AtMost,
+    In,
+    Out,
+    Router,
+    Serving,
+    WorldId,
+    cut,
+    describe,
+)
 from service.api.schemas import Page
 from service.errors import NotFound
 from service.store.idempotency import Once, once
 from service.store.jobs import JobKind
 from service.store.tables import JobKey, JobRow
 
-router = APIRouter(tags=["world"], dependencies=[KNOWN_QUERY])
+router = Router(tags=["world"], dependencies=[KNOWN_QUERY])
 
 
 class WorkOut(Out, of=JobRow, shows="kind key owner tries last_error"):

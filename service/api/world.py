@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from sqlmodel import Session, func, select
 
 from service.api import views
@@ -12,6 +12,7 @@ from service.api.dependencies import (
     After,
     AsAsked,
     AtMost,
+    Router,
     Serving,
     Slug,
     World,
@@ -51,7 +52,7 @@ from service.store.tables import ConversationRow, JobKey, PersonRow, WorldRow
 from service.store.usage import usage_rows
 from world.time import MINUTES_PER_DAY, WorldTime, iso
 
-router = APIRouter(tags=["world"], dependencies=[KNOWN_QUERY])
+router = Router(tags=["world"], dependencies=[KNOWN_QUERY])
 
 
 @router.get("/world")

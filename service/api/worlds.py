@@ -5,7 +5,7 @@ back to what it was, or goes on twice from there.
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 from sqlmodel import Session, col, func, select
 
@@ -15,6 +15,7 @@ from service.api.dependencies import (
     AsAsked,
     In,
     Out,
+    Router,
     Serving,
     Slug,
     Whole,
@@ -33,7 +34,7 @@ from service.store.idempotency import Once, once
 from service.store.tables import ConversationRow, WorldRow
 from world.time import WorldTime
 
-router = APIRouter(tags=["world"], dependencies=[KNOWN_QUERY])
+router = Router(tags=["world"], dependencies=[KNOWN_QUERY])
 
 
 class SnapshotIn(In, examples={"a save of a game": {"name": "before-the-festival"}}):

@@ -54,23 +54,13 @@ class Secret(BaseModel, frozen=True, extra="forbid"):
         return partner_id == asked.person or (asked.affinity is not None and affinity >= asked.affinity)
 
 
-class PersonaLine(
-    BaseModel,
-    frozen=True,
-    extra="forbid",
-    use_attribute_docstrings=True,
-    json_schema_serialization_defaults_required=True,
-):
+class PersonaLine(BaseModel, frozen=True, extra="forbid", json_schema_serialization_defaults_required=True):
     """Something of a person that is told when the moment asks for it."""
 
-    text: str = Field(exclude=True)
-    """as its author wrote it"""
-    told: str
-    """as a model reads it; of a relationship, what the other is to it"""
-    weight: int = 5
-    """how much it matters, from 1 to 10"""
-    person: str | None = None
-    """whom it is about: told in its presence alone; null: nobody"""
+    text: str = Field(exclude=True, description="as its author wrote it")
+    told: str = Field(description="as a model reads it; of a relationship, what the other is to it")
+    weight: int = Field(default=5, description="how much it matters, from 1 to 10")
+    person: str | None = Field(default=None, description="whom it is about: told in its presence alone; null: nobody")
 
 
 _WEIGHTS = {"low": 3, "medium": 6, "high": 9}

@@ -16,7 +16,9 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.prompt import PromptContext, PromptRecord, render_record, was_told
 from service.llm.chat import estimate_tokens
 from service.memory.lexical import (
+    FEW,
     asks,
+    floor,
     grams,
     is_named,
     jaccard,
@@ -28,7 +30,6 @@ from service.memory.lexical import (
     tokens,
     tokens_a_word,
 )
-from service.memory.ranking import FEW, floor
 from service.memory.recall import PromptLine, fitting, remembered, within
 from service.memory.record import DEFAULT_IMPORTANCE, HeardTurn, Kind, Memory, Recalled
 from service.memory.secrets import discretion_among
@@ -155,6 +156,11 @@ def fitted(
             continue
         room -= cost
         told.append(said)
+        if one.item is not None and one.item.beside is not None:
+            answer = said_of(one.item.beside.text)
+            if any(answer in each for each in told):
+                one = replace(one, item=replace(one.item, beside=None))
+            told.append(answer)
         facts += [said] * (one.item is not None)
         for turn in sources:
             turns.setdefault(turn, []).append(shape)

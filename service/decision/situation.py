@@ -306,14 +306,17 @@ class Situation:
         return Listed(map(self.world.name_of, people)).of(self.world.language)
 
     def _places(self) -> tuple[PlanPlace, ...]:
-        """Those of the routine first, then the nearest with something to do; numbered from 1."""
+        """Those of the routine first, then the nearest with something to do; numbered from 1. The facility that its
+        home stands in is one where there is something to do but what is done at home.
+        """
         facilities, home = self.world.map.facilities, self.snapshot.home
         usual = [b.facility_id for b in self.speaker.routine if b.facility_id in facilities and b.facility_id]
-        known = {i: facilities[i] for i in usual if home not in facilities[i].node_ids}
+        lived_in = {i for i, one in facilities.items() if home in one.node_ids and not self._actions_at(one)}
+        known = {i: facilities[i] for i in usual if i not in lived_in}
         near = sorted((self._minutes(place), place.id) for place in facilities.values())
         for minutes, place_id in near:
             place = facilities[place_id]
-            if len(known) < MAX_PLACES and minutes < FAR and home not in place.node_ids and self._actions_at(place):
+            if len(known) < MAX_PLACES and minutes < FAR and self._actions_at(place):
                 known.setdefault(place_id, place)
         return tuple(
             PlanPlace(

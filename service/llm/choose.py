@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, get_args
 from urllib.parse import urlsplit
 
-import httpx
 from pydantic import BaseModel, Field, SecretStr
 
 from service.errors import Misconfigured, ModelError, ModelNotConfigured
@@ -19,6 +18,8 @@ from service.locales import Phrase
 from service.settings import OPENAI_URL, LlmSettings, Price, Settings, is_openai
 
 if TYPE_CHECKING:
+    import httpx
+
     from service.llm.openai import OpenAIChat
 
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -251,12 +252,16 @@ class LocalServer:
 
 async def find_local_servers(ports: Mapping[str, int] = LOCAL_PORTS, host: str = "127.0.0.1") -> list[LocalServer]:
     """Servers that list models at ``/v1/models``, looked for at the ports where they usually are, all at once."""
+    import httpx
+
     async with httpx.AsyncClient(trust_env=False) as client:
         looks = (_look(client, name, f"http://{host}:{port}/v1") for name, port in ports.items())
         return [server for server in await asyncio.gather(*looks) if server]
 
 
-async def _look(client: httpx.AsyncClient, name: str, base_url: str) -> LocalServer | None:
+async def _look(client: "httpx.AsyncClient", name: str, base_url: str) -> LocalServer | None:
+    import httpx
+
     try:
         async with asyncio.timeout(_LOOK_SECONDS):
             response = await client.get(f"{base_url}/models")

@@ -13,7 +13,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
 from pydantic import Base64Bytes
 from sqlmodel import select
 
@@ -228,6 +227,8 @@ class RecordedEmbedder(RemoteEmbedder):
         self._cassette = cassette
 
     async def _made(self, texts: Sequence[str]) -> Vectors:
+        import numpy as np
+
         found = {text: self._read(text) for text in texts}
         missing = [text for text, vector in found.items() if vector is None]
         if missing:
@@ -249,6 +250,8 @@ class RecordedEmbedder(RemoteEmbedder):
         return vectors
 
     def _read(self, text: str) -> Vectors | None:
+        import numpy as np
+
         file = self._file(text)
         kept = read_kept(KeptVector, file) if file.exists() else None
         return None if kept is None else np.frombuffer(kept.vector, dtype="<f4")

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
-from sqlalchemy import ColumnElement, Executable, Select, exists, or_
+from sqlalchemy import ColumnElement, Executable, Row, Select, exists, or_
 from sqlalchemy import select as sa_select
 from sqlmodel import Session, col, select
 
@@ -234,7 +234,7 @@ def read_episodes(session: Session, group: Group, *, after: int = -1) -> list[Ep
                 at=WorldTime(given.known_from),
                 support=Support.AUTHOR,
             )
-            for given in _views(session, group, Kind.SUMMARY, after)
+            for given in _views(session, group, Kind.SUMMARY, col(MemoryRow.revision) > after)
         ),
     ]
     return sorted(found, key=lambda one: (one.at, one.conversation_id))
@@ -258,6 +258,8 @@ def read_turns(session: Session, group: Group, faded: Faded, *, after: int = -1)
     """What the person perceived in the conversations that it remembers since after that revision, and what it overheard
     since, but for faded ones and for turns that are not to be quoted.
     """
+    new, corrected = col(MemoryRow.revision) > after, col(MemoryRow.source) == Source.AUTHOR
+    rows = _views(session, group, Kind.TURN, or_(new, corrected))
     given = {
         row.id: HeardTurn(
             conversation_id=row.conversation_id,
@@ -269,20 +271,19 @@ def read_turns(session: Session, group: Group, faded: Faded, *, after: int = -1)
             partner_id=row.partner_id,
             given=True,
         )
-        for row in _views(session, group, Kind.TURN, -1)
+        for row in rows
     }
     heard = _perceived(session, group, faded, after)
     took_part = {one.id for one in heard}
     heard += [one for one in _overheard(session, group, faded, after) if one.id not in took_part]
     heard = [replace(one, text=given.pop(one.id).text) if one.id in given else one for one in heard]
-    past = {one.id for one in _views(session, group, Kind.TURN, after) if one.source != Source.AUTHOR}
-    return heard + [one for key, one in given.items() if key in past]
+    return heard + [given[row.id] for row in rows if row.source != Source.AUTHOR]
 
 
-def _views(session: Session, group: Group, kind: Kind, after: int) -> Sequence[MemoryRow]:
-    """Rows that stand for turns or summaries: those given, and corrections by an author."""
-    which = (*_mine(MemoryRow, group, after), col(MemoryRow.kind) == kind, col(MemoryRow.deleted).is_(False))
-    return session.scalars(sa_select(MemoryRow).where(*which)).all()
+def _views(session: Session, group: Group, kind: Kind, written: ColumnElement[bool]) -> Sequence[Row[Any]]:
+    """The columns of rows that stand for turns or summaries: those given, and corrections by an author."""
+    which = (*group.owns(MemoryRow), written, col(MemoryRow.kind) == kind, col(MemoryRow.deleted).is_(False))
+    return session.execute(sa_select(MemoryRow.metadata.tables[str(MemoryRow.__tablename__)]).where(*which)).all()
 
 
 def overhear(

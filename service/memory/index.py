@@ -22,6 +22,7 @@ from service.memory.lexical import (
     asks,
     asks_when,
     dates_named,
+    floor,
     names_in,
     normal,
     query_tokens,
@@ -48,7 +49,6 @@ from service.memory.ranking import (
     by_likeness,
     by_words,
     enough,
-    floor,
     in_context,
     in_order,
 )

@@ -6,14 +6,13 @@ English word is stemmed by snowballstemmer, by Porter's rules (An algorithm for 
 before them, words that only a list can bring together: children and child, went and go.
 """
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import NamedTuple
-
-import snowballstemmer
 
 _SAME = {
     "children": "child", "wives": "wife", "lives": "live", "men": "man", "women": "woman", "went": "go", "gone": "go",
@@ -37,11 +36,23 @@ def stem(word: str) -> str:
     if not (word.isalpha() and word.isascii()):
         return word
     word = _SAME.get(word, word)
+    import snowballstemmer  # three megabytes that nobody needs before something is compared
+
     # A stemmer holds the word it works on, so threads cannot share one.
     return word if len(word) <= 3 else str(snowballstemmer.stemmer("porter").stemWord(word))
 
 
 MAX_QUERY_TOKENS = 64
+
+FEW = 100
+"""Among fewer items no word is common: they are counted as so many."""
+
+HALF_OF_IT = 0.5
+ABOUT_A_WORD = 0.8
+"""The floor: three neighbouring lines hold half of what the query weighs, or as much as a word nearly as rare as a word
+can be. Below it nothing bears on the query.
+"""
+
 _MAX_WORD = 64
 
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
@@ -148,11 +159,16 @@ name of kanji may stand right behind a time (昨日), and before a title or ones
 """
 
 
+@cache
+def _function_stems() -> frozenset[str]:
+    return frozenset(map(stem, FUNCTION_WORDS))
+
+
 def says_little(token: str) -> bool:
     """Whether a token is grammar (the, ている): it helps to order what else was found, but finds nothing."""
     if _HIRAGANA_PAIR.fullmatch(token):
         return len(token) == 1 or token in _FUNCTION_PAIRS or token[0] == "を" or token[1] in "はがをにのともでへ"
-    return token in _FUNCTION_STEMS
+    return token in _function_stems()
 
 
 def tokens_a_word(found: Sequence[str]) -> float:
@@ -160,9 +176,6 @@ def tokens_a_word(found: Sequence[str]) -> float:
     stand for them.
     """
     return 1 + 1.2 * sum(not token.isascii() for token in found) / max(len(found), 1)
-
-
-_FUNCTION_STEMS = frozenset(map(stem, FUNCTION_WORDS))
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -259,3 +272,8 @@ def names_in(query: str, names: Iterable[str]) -> tuple[str, frozenset[str]]:
                 held.add(name)
                 query = left
     return query, frozenset(held)
+
+
+def floor(asked: float, among: int) -> float:
+    """How much of a query some three lines must hold for anything to bear on it among so many items."""
+    return min(HALF_OF_IT * asked, ABOUT_A_WORD * math.log1p(max(among, FEW)))

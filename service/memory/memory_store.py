@@ -6,9 +6,9 @@ import asyncio
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
-import numpy as np
 from sqlalchemy import and_, insert, or_
 from sqlalchemy.exc import SQLAlchemyError
 from sqlmodel import Session, SQLModel, col, delete, select
@@ -16,7 +16,6 @@ from sqlmodel import Session, SQLModel, col, delete, select
 from service.errors import EmbedderChanged, GraphUnavailable
 from service.memory.embedding.embedder import NO_VECTORS, Embedder, Vectors, VectorSpace
 from service.memory.episodes import NEVER, NOTHING, WHOLE, Fading, deleted, read_episodes, read_turns
-from service.memory.index import IndexCache, OtherDay, PersonIndex, RecallQuery
 from service.memory.record import (
     FACTS,
     Embedded,
@@ -47,6 +46,9 @@ from service.store.policy import POLICIES, names, reopened
 from service.store.session import Database
 from service.store.tables import MemoryOwnerRow, MemoryRow, SummaryRow, VectorRow
 from world.time import WorldTime
+
+if TYPE_CHECKING:
+    from service.memory.index import IndexCache, PersonIndex
 
 FILL_BATCH = 64
 
@@ -82,14 +84,14 @@ class MemoryStore:
         self,
         database: Database,
         embedder: Embedder | None = None,
-        indexes: IndexCache | None = None,
+        indexes: "IndexCache | None" = None,
         fading: Fading = NEVER,
     ) -> None:
         self._database = database
         self._fading = fading
         self._embedder = embedder
         self._model = "" if embedder is None else embedder.name
-        self._indexes = indexes or IndexCache()
+        self._given_indexes = indexes
         self._reading: dict[tuple[Group, WorldTime, int], asyncio.Task[PersonIndex]] = {}
         self._begun: set[asyncio.Task[PersonIndex]] = set()
         self._asking: dict[str, asyncio.Task[Vectors | None]] = {}
@@ -209,6 +211,12 @@ class MemoryStore:
                 _reopen(session, group, gone, next_revision(session, group))
         read_anew(session, group)
 
+    @cached_property
+    def _indexes(self) -> "IndexCache":
+        from service.memory.index import IndexCache  # NumPy, which nobody needs before something is looked for
+
+        return self._given_indexes or IndexCache()
+
     def forget_world(self, world_id: str) -> None:
         """Hold nothing in memory of a world whose rows are removed."""
         self._indexes.forget_world(world_id)
@@ -289,6 +297,8 @@ class MemoryStore:
         Raises:
             GraphUnavailable.
         """
+        from service.memory.index import OtherDay, RecallQuery
+
         day = WHOLE if forgotten else self._fading.day(at if now is None else min(at, now))
         held = self._indexes.held(group, day) if at_hand else None
         index = await self._index(group, at, day) if held is None else held
@@ -399,7 +409,7 @@ class MemoryStore:
         vectors = [vector for batch in batches for vector in await self._embedder.passages(batch)]
         return dict(zip(wanted, vectors, strict=True))
 
-    async def _index(self, group: Group, at: WorldTime, day: int) -> PersonIndex:
+    async def _index(self, group: Group, at: WorldTime, day: int) -> "PersonIndex":
         """The person's index with all that was written by now and has not faded by that day. Who asks before it is read
         shares the reading.
         """
@@ -411,7 +421,7 @@ class MemoryStore:
             reading.add_done_callback(self._begun.discard)
         return await asyncio.shield(reading)
 
-    async def _read(self, group: Group, at: WorldTime, day: int) -> PersonIndex:
+    async def _read(self, group: Group, at: WorldTime, day: int) -> "PersonIndex":
         """Read what was written since the last time into the person's index."""
         await asyncio.sleep(0)  # whoever asks at the same moment, in a task that is just begun, comes in time
         self._reading.pop((group, at, day), None)  # who comes later may miss something, and reads anew
@@ -420,7 +430,7 @@ class MemoryStore:
         self._indexes.shrink(group)
         return index
 
-    def _catch_up(self, session: Session, group: Group, index: PersonIndex, day: int) -> None:
+    def _catch_up(self, session: Session, group: Group, index: "PersonIndex", day: int) -> None:
         """The state is read before the rows: what another transaction adds in between is read twice, and never
         missed.
         """
@@ -457,7 +467,7 @@ class MemoryStore:
             vectors = {}
         return Embedded(model=self._model, vectors=vectors)
 
-    async def _comparable(self, index: PersonIndex, query: str) -> Vectors | None:
+    async def _comparable(self, index: "PersonIndex", query: str) -> Vectors | None:
         """The query's vector; None where the memory's own are another embedder's."""
         vector = await self._query(query) if index.space.takes(self._space) else None
         is_alike = vector is not None and index.space.takes(VectorSpace(self._model, vector.size))
@@ -605,6 +615,6 @@ def _vector_row(group: Group, kind: Kind, key: str, vector: Vectors, model: str,
         kind=kind.value,
         item_id=key,
         model=model,
-        vector=vector.astype(np.float16).tobytes(),
+        vector=vector.astype("float16").tobytes(),
         revision=revision,
     )

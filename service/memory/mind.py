@@ -19,10 +19,10 @@ from service.content.profile import Importance
 from service.llm.chat import Prompt, PromptValues, Templates
 from service.memory.closing.context import Ref, Sentence, Weight
 from service.memory.episodes import episode_of
-from service.memory.lexical import normal
-from service.memory.record import ANYBODY, Episode, Group, Kind, Memory, Source, memory_of, next_revision, row_of
+from service.memory.lexical import normal, share, telling
+from service.memory.record import ANYBODY, Episode, Group, Kind, Memory, Mode, Source, memory_of, next_revision, row_of
 from service.memory.telling import MemoryKind, one_line, ref, told_of
-from service.people.commitments import commitment_line, open_commitments
+from service.people.commitments import commitment_line, lasting_commitments
 from service.people.worlds import WorldView
 from service.store.event_kinds import DroppedInsight, MemoryExpired, Reflected
 from service.store.events import schedule_event
@@ -33,6 +33,9 @@ from service.store.tables import JobKey, MemoryRow, ReflectionRow, SummaryRow
 from world.time import MINUTES_PER_DAY, WorldTime, day_end
 
 _DAYS = {"medium": 2, "high": 3}
+
+SAME_PROMISE = 0.6
+"""Share of a promise's telling tokens from which a plan of the same two says the same."""
 
 
 def expires_at(importance: Importance, created_at: WorldTime, *, day_starts: int = 0) -> WorldTime:
@@ -86,7 +89,8 @@ class MidTerm(Out, of=OnMind, shows="content expires_at"):
 
 def mid_term_memories(session: Session, world: WorldView, *person_ids: str) -> dict[str, list[OnMind]]:
     """What is on the mind of each of these persons at the moment of `world`, the most urgent last. Open promises, by a
-    person and to it, are among it: they are stored once, as commitments.
+    person and to it, are among it: they are stored once, as commitments, and a plan that says the same of the same
+    two does not stand beside them, nor when they are kept.
     """
     row = MemoryRow
     query = select(row).where(
@@ -99,8 +103,15 @@ def mid_term_memories(session: Session, world: WorldView, *person_ids: str) -> d
         col(row.valid_to).is_(None) | (col(row.valid_to) > world.now),
     )
     found: dict[str, list[OnMind]] = {one: [] for one in person_ids}
+    promises = lasting_commitments(session, world, *person_ids)
+    promised = [({one.by_id, one.to_id}, telling(one.what)) for one in promises]
     for one in session.exec(query):
         memory = memory_of(one)
+        two = {one.person_id, memory.partner_id}
+        if memory.mode is Mode.PLANNED and any(
+            two == both and share(what, memory.text) >= SAME_PROMISE for both, what in promised
+        ):
+            continue
         found[one.person_id].append(
             OnMind(
                 ref=ref(MemoryKind.MEMORY, memory.id),
@@ -115,7 +126,7 @@ def mid_term_memories(session: Session, world: WorldView, *person_ids: str) -> d
             )
         )
     private = world.cast.players if world.settings.player_talks == "private" else ()
-    for promise in open_commitments(session, world, *person_ids):
+    for promise in (one for one in promises if one.is_open(world.now)):
         for person_id in {promise.by_id, promise.to_id} & found.keys():
             found[person_id].append(
                 OnMind(

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, select
 
@@ -146,6 +145,8 @@ def _facts(
         return []
     mine = (*group.owns(VectorRow), col(VectorRow.item_id).in_(select(MemoryRow.id).where(written)))
     query = select(VectorRow.item_id, VectorRow.vector).where(*mine, VectorRow.model == space.model)
+    import numpy as np
+
     vectors = {key: np.frombuffer(packed, np.float16).astype(np.float32) for key, packed in session.exec(query)}
     world = worlds.open(session, group.world_id)
     owner = world.name_of(group.person_id)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from service.memory.embedding.embedder import Vectors
-from service.memory.lexical import Named
+from service.memory.lexical import FEW, Named
 from world.time import parse_time
 
 Ints = npt.NDArray[np.int64]
@@ -51,15 +51,6 @@ COUNTED_AT_ONCE = 16384
 
 _NOWHERE = np.empty(0, dtype=np.int64)
 _UNSAID = (array("I"), array("I"))
-
-FEW = 100
-"""Among fewer items no word is common: they are counted as so many."""
-
-HALF_OF_IT = 0.5
-ABOUT_A_WORD = 0.8
-"""The floor: three neighbouring lines hold half of what the query weighs, or as much as a word nearly as rare as a word
-can be. Below it nothing bears on the query.
-"""
 
 MOST_OF_IT = 0.7
 RARE_WORDS = 2.1
@@ -357,11 +348,6 @@ def around(likeness: Scores, compared: Mask, lines: Lines) -> Scores:
     held = _sums(here, np.ones(here.size), len(lines))
     near = lines.around(held, 1)
     return lines.around(sums, 1) / np.maximum(near, 1.0)
-
-
-def floor(asked: float, among: int) -> float:
-    """How much of a query some three lines must hold for anything to bear on it among so many items."""
-    return min(HALF_OF_IT * asked, ABOUT_A_WORD * math.log1p(max(among, FEW)))
 
 
 def enough(asked: float, among: int, tokens_a_word: float) -> float:

@@ -57,12 +57,15 @@ class Discretion:
         summary of a talk with more nobody knows that. Whoever confides a secret lowers its voice: who only overheard
         the talk has not heard that.
         """
+
+        def may_stand(item: Item) -> bool:
+            is_anothers = self._is_anothers(item, _words_of(item))
+            return self._lets_known(item) and not is_anothers and not _is_confided(world, item)
+
         return [
-            one
+            one if one.beside is None or may_stand(one.beside) else replace(one, beside=None)
             for one in found
-            if self._lets_known(one.item)
-            and not self._is_anothers(one.item, _words_of(one.item))
-            and not _is_confided(world, one.item)
+            if may_stand(one.item)
         ]
 
     def recent(self, recent: RecentMemory) -> RecentMemory:
@@ -139,7 +142,9 @@ def _words_of(item: Item | OnMind | SummaryRow) -> str:
 
 
 def _is_confided(world: WorldView, item: Item) -> bool:
-    """Whether it is a turn that was only overheard, and gives a secret of its speaker away."""
-    if not isinstance(item, HeardTurn) or not item.overheard or item.speaker_id not in world.cast.everybody:
+    """Whether it is a turn that was only overheard, and was told in confidence or gives its speaker's secret away."""
+    if not isinstance(item, HeardTurn) or not item.overheard:
         return False
+    if item.kept_from or item.speaker_id not in world.cast.everybody:
+        return bool(item.kept_from)
     return not discretion(world.cast.person(item.speaker_id)).lets(item.text)

@@ -39,7 +39,7 @@ from service.store.tables import MemoryRow
 from world.errors import BadWorldTime
 from world.time import WorldTime, iso, parse_time
 
-_AT_ONCE = 500
+_AT_ONCE = 10_000
 """Keys that one query asks for."""
 
 

@@ -102,7 +102,7 @@ def _confided(world: WorldView, one: Memory) -> str:
 def told_of(world: WorldView, item: Item, owner_id: str) -> str:
     """What the owner is told of it, without when: with who told it, where it was told."""
     if isinstance(item, HeardTurn):
-        text = f"{item.speaker_name}: {item.text}"
+        text = f"{_label(world, item, owner_id)}: {item.text}"
         return world.say("remembered.overheard", text=text) if item.overheard else text
     if isinstance(item, Episode):
         return episode_told(world, item)
@@ -185,6 +185,7 @@ def _exchange(world: WorldView, owner_id: str, one: Item, beside: HeardTurn) -> 
     """A question with its answer, in the order in which they were said."""
     said = [turn for turn in sorted((one, beside), key=lambda turn: turn.id) if isinstance(turn, HeardTurn)]
     told = " / ".join(f"{_label(world, turn, owner_id)}: {turn.text}" for turn in said)
+    told = world.say("remembered.overheard", text=told) if said[0].overheard else told
     return f"({_since(world, said[0])}) {told}"
 
 

@@ -19,6 +19,7 @@ from service.conversation.moderator import ModeratorContext, ModulatorContext, N
 from service.conversation.prompt import Goal, Line, PromptContext, ScenePart, answer_of
 from service.conversation.sketch import Sketch, SketchContext
 from service.memory.lexical import (
+    FEW,
     asks_when,
     is_named,
     likeness,
@@ -28,7 +29,6 @@ from service.memory.lexical import (
     tells_a_time,
     tokens,
 )
-from service.memory.ranking import FEW
 from service.offline.phrases import (
     LineKind,
     Recollection,

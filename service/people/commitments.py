@@ -61,8 +61,13 @@ class PromiseTold:
 
 def open_commitments(session: Session, world: WorldView, *person_ids: str) -> list[Commitment]:
     """Those by these persons, and to them, that are open at the moment of `world`; the soonest first."""
+    return [one for one in lasting_commitments(session, world, *person_ids) if one.is_open(world.now)]
+
+
+def lasting_commitments(session: Session, world: WorldView, *person_ids: str) -> list[Commitment]:
+    """Those that are open, and those whose time is not over though it is settled what came of them."""
     involved = col(CommitmentRow.by_id).in_(person_ids) | col(CommitmentRow.to_id).in_(person_ids)
-    return [one for one in _lasting(session, world, involved) if one.is_open(world.now)]
+    return _lasting(session, world, involved)
 
 
 def commitments_by_person(session: Session, world: WorldView) -> dict[str, tuple[Commitment, ...]]:

@@ -3,11 +3,14 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Boolean, Executable, insert, or_
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, SQLModel
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql, sqlite
 
 
 def insert_rows(session: Session, rows: Iterable[SQLModel]) -> None:
@@ -41,12 +44,12 @@ def upsert_rows(
 @cache
 def upsert(
     table: type[SQLModel], dialect: str, changing: tuple[str, ...] = (), sums: tuple[str, ...] = ()
-) -> postgresql.Insert | sqlite.Insert:
+) -> "postgresql.Insert | sqlite.Insert":
     """The statement of `upsert_rows`, made once; safe when others do so at the same moment. Of booleans a sum is true
     where one of them is.
     """
     rows = SQLModel.metadata.tables[str(table.__tablename__)]
-    adding = sqlite.insert(rows) if dialect == "sqlite" else postgresql.insert(rows)
+    adding: postgresql.Insert | sqlite.Insert = import_module(f"sqlalchemy.dialects.{dialect}").insert(rows)
     changed: dict[str, Any] = {name: adding.excluded[name] for name in changing}
     for name in sums:
         both = rows.c[name], adding.excluded[name]

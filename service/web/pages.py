@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, get_args
 from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import Depends, Header, Query, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -21,13 +21,14 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.scenes import scenes_of
 from service.locales import Language, language_accepted, languages, room, sentence
 from service.people.worlds import WorldView
+from service.routes import Router
 from service.runtime.content_reload import ContentReload
 from service.store.event_kinds import PAYLOADS
 from service.store.tables import MAIN_WORLD, ConversationRow
 from world.actions import BUILT_IN
 from world.ids import is_slug
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",  # noqa: E501

@@ -55,6 +55,9 @@ class _Commands(TyperGroup):
 
 def command_named(name: str) -> Any:
     """The command of that name, with its file imported now."""
+    from pydantic import BaseModel
+
+    BaseModel.model_config["defer_build"] = True  # half a second: a run needs few of the models that are imported
     import_module(f"studio.cli.{COMMANDS[name][0]}")
     from studio.cli.options import commands
 

@@ -6,7 +6,6 @@ import asyncio
 import signal
 from typing import Annotated, Any
 
-import httpx
 import typer
 from fastapi import FastAPI
 
@@ -94,6 +93,8 @@ def mcp(options: Options, url: Annotated[str | None, typer.Option(help=say("cli.
 
 
 async def _serve_tools(url: str, settings: Settings) -> None:
+    import httpx
+
     headers = {"Authorization": f"Bearer {settings.api_key.get_secret_value()}"} if settings.api_key else {}
     async with httpx.AsyncClient(base_url=url, headers=headers, timeout=SECONDS) as http:
         await mcp_server(http, checker(settings)).run_stdio_async()

@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tests.api.play import problem, reply, say, talk, turn
-from tests.memory.answers import plain, promise
+from tests.memory.answers import memory, plain, promise
 from tests.scripted_model import ScriptedModel
 
 BREAD, MEET = "bring the baker bread", "meet the baker at the bakery"
@@ -81,6 +81,24 @@ def test_a_promise_without_a_time_is_on_the_mind_of_both_for_a_fortnight(
     for person_id in ("sora", "baker"):
         (mind,) = client.get(f"/people/{person_id}/memory").json()["mid_term"]
         assert mind["expires_at"] == "2026-04-15T07:00"
+
+
+def test_a_plan_that_says_what_is_promised_stands_in_no_mind_beside_it_nor_after(
+    client: TestClient, script: ScriptedModel
+) -> None:
+    client.patch("/characters/sora", json={"decision": "client"}).raise_for_status()
+    plans = ("Sora will bring the baker bread tomorrow.", "Sora will close the shutters.")
+    first = {"memories": [memory(plan, 0, teller="a", mode="planned", lasts="high") for plan in plans]}
+    _talk(client, script, draft(BREAD, day="2026-04-02"), first=first)
+
+    def of_sora() -> list[str]:
+        return sorted(one["content"] for one in client.get("/people/sora/memory").json()["mid_term"])
+
+    shutters, bread = of_sora()
+    assert "shutters" in shutters
+    assert bread.startswith("You promised")
+    client.post(f"/commitments/{one_of(client, BREAD)['id']}", json={"state": "released"}).raise_for_status()
+    assert of_sora() == [shutters]
 
 
 def test_making_a_promise_is_told(promised: TestClient) -> None:

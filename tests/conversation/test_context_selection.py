@@ -9,7 +9,7 @@ from service.conversation.prompt import LastMeeting, PromptContext, render_recor
 from service.llm.chat import estimate_tokens
 from service.locales import Language
 from service.memory.recall import PromptLine
-from service.memory.record import Kind, Memory, Recalled
+from service.memory.record import HeardTurn, Kind, Memory, Recalled
 from service.people.worlds import WorldRepository, WorldView
 from service.settings import Settings
 from service.store.session import Database
@@ -91,6 +91,28 @@ def test_nothing_is_told_twice_in_whatever_section_it_was_found(world: WorldView
     twice = [*remembered_as_worth(world, "known", [one]), *remembered_as_worth(world, "heard", [one])]
     told, refs = fitted(world, _context("en", 0), twice, SMALL)
     assert (len(told.known), told.heard, refs) == (1, (), ("memory:m1",))
+
+
+def test_what_was_said_and_answered_is_told_once_whichever_of_the_two_was_found(world: WorldView) -> None:
+    words = ("How does the water stand?", "A hand lower than last week.")
+    said = [
+        HeardTurn(
+            conversation_id="c",
+            turn=turn,
+            speaker_id=speaker_id,
+            speaker_name=speaker_id.title(),
+            text=words[turn],
+            partner_id="ren",
+            at=world.started_at,
+            overheard=True,
+        )
+        for turn, speaker_id in enumerate(("ren", "aoi"))
+    ]
+    found = [Recalled(item=one, score=1, beside=other) for one, other in zip(said, said[::-1], strict=True)]
+    both = [*remembered_as_worth(world, "known", found[:1], more=1), *remembered_as_worth(world, "heard", found[1:])]
+    told, _ = fitted(world, _context("en", 0), both, SMALL)
+    assert told.heard == ()
+    assert told.known == (f"(just now) Overheard: Ren: {words[0]} / Aoi: {words[1]}",)
 
 
 @pytest.mark.parametrize(("context", "most"), [(900, 90), (1000, 100), (3000, 300), (8000, 300)])

@@ -407,6 +407,17 @@ def test_every_golden_file_is_a_prompt() -> None:
 
 
 @pytest.mark.parametrize(
+    ("language", "told", "never"), [("en", "have talked 2 times.", "first time"), ("ja", "これまでに2回。", "初対面")]
+)
+def test_two_whose_talks_were_in_confidence_do_not_meet_for_the_first_time(
+    language: Language, told: str, never: str
+) -> None:
+    context = _text(_prompt(_partner(language, times_met=2)).messages)
+    assert told in context
+    assert never not in context
+
+
+@pytest.mark.parametrize(
     ("language", "stays"), [("en", "Your work keeps you here"), ("ja", "今は仕事でここを離れられない")]
 )
 def test_only_an_npc_that_may_not_leave_is_told_that_it_cannot(language: Language, stays: str) -> None:

@@ -222,6 +222,16 @@ def test_a_plan_that_cannot_be_is_asked_again_once(
     assert (chosen.planned, chosen.usage.calls, chosen.usage.failures) == (True, 3, 1)
 
 
+def test_who_lives_where_there_is_work_may_plan_to_work_there(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    script.enqueue(PLAN, decides(1))
+    lives_there = replace(snapshot_of(world_of(room)), home="inn_hall")
+    chosen = sitting(room, agent_state=AgentState()).choose(lives_there)
+    assert [one.facility_id for one in plan_context(script.history[0]).places][1] == "inn"
+    assert (chosen.planned, chosen.failure) == (True, None)
+
+
 def test_a_plan_may_run_past_midnight_and_begin_later(room: ConversationDependencies, script: ScriptedModel) -> None:
     script.enqueue(plans(("12:00", "Eats", 0, ""), ("00:30", "Sleeps", 0, "")), decides(1))
     chosen = sitting(room, agent_state=AgentState()).choose(snapshot_of(world_of(room)))

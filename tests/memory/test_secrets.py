@@ -204,6 +204,11 @@ def test_what_was_told_in_confidence_stands_before_who_told_it_and_before_nobody
     assert lets("aoi", kept_from=("ren",)) == 3 * [True]
     assert lets("mio", "ren", kept_from=("ren",)) == 3 * [False]
     assert lets(kept_from=("ren",)) == 3 * [False], "nobody knows who sees what is decided"
+    confided = replace(items[1], kept_from=("npc_taro",), overheard=True)
+    assert isinstance(confided, HeardTurn)
+    beside = Recalled(item=replace(confided, turn=1, kept_from=()), score=1.0, beside=confided)
+    heard_of_it = discretion(taro, "aoi").known([Recalled(item=confided, score=1.0), beside], world)
+    assert heard_of_it == [replace(beside, beside=None)], "who confides lowers its voice, also where another stands by"
 
 
 def test_a_confidence_comes_back_to_who_told_it_and_to_nobody_else(

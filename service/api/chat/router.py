@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 from fastapi.sse import format_sse_event
 
@@ -22,7 +22,7 @@ from service.api.chat.schemas import (
     ModelOut,
     choice,
 )
-from service.api.dependencies import AsAsked, Serving, WorldId, describe
+from service.api.dependencies import AsAsked, Router, Serving, WorldId, describe
 from service.api.problem import language_of, openai_error, problem_of
 from service.api.stream import EventStream, has_left
 from service.errors import KataribeError
@@ -32,7 +32,7 @@ from service.store.idempotency import Once
 
 T = TypeVar("T")
 
-router = APIRouter(prefix="/v1", tags=["chat clients"])
+router = Router(prefix="/v1", tags=["chat clients"])
 
 _DONE = format_sse_event(data_str="[DONE]")
 

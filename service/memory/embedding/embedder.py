@@ -2,12 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
-Vectors = npt.NDArray[np.float32]
+    Vectors = npt.NDArray[np.float32]
+else:  # eleven megabytes that nobody needs before something is looked for
+    Vectors = Any
 """Unit-length rows, shape (texts, dimensions)."""
 
 
@@ -67,6 +70,8 @@ class RemoteEmbedder(ABC):
             GraphUnavailable: the server cannot be reached, refuses, or answers something else.
             CassetteMiss: a cassette is replayed, and does not hold them.
         """
+        import numpy as np
+
         vectors = await self._made(texts) if texts else np.empty((0, self.dimensions), dtype=np.float32)
         self.dimensions = vectors.shape[1]
         return vectors

@@ -110,16 +110,16 @@ class _Session:
                 self.begun.append(begun["id"])
             return
         path, chance = f"/conversations/{self.talks[player]}", self._rng.random()
-        if chance < 0.6:
+        if chance < 0.5:
             words = f"Number {len(self.done)}, what do you say?"
             said = self.http.post(f"{path}/say", json={"text": words}, params={"wait": self._rng.random() < 0.7})
             if said.is_success:
                 self.done.append("say")
             elif said.json()["type"].endswith("wrong-phase"):
                 del self.talks[player]
-        elif chance < 0.8:
+        elif chance < 0.7:
             self._cut_in(path)
-        elif chance < 0.85:
+        elif chance < 0.82:
             any(self.ask("POST", f"{path}/join", {"person_id": one}) for one in ("umi", "rin"))
         elif chance < 0.9:
             self._settle(path)

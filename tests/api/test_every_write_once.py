@@ -34,6 +34,11 @@ from world.time import WorldTime, parse_time
 WRITES = ("post", "put", "patch", "delete")
 LEASES = frozenset({"runner", "due_at", "asked"})
 """Which process looks after a row, and when it looks at it again."""
+TABLES = {
+    table.name: str(select(*(column for column in table.c if column.name not in LEASES)))
+    for table in SQLModel.metadata.sorted_tables
+}
+"""How each table is asked for all that it holds."""
 KEY = "Idempotency-Key"
 BUN = {"id": "give_item", "args": {"item": "bun", "count": 2}}
 SCENE = {
@@ -102,8 +107,8 @@ class Twice:
         database: Database = self.app.state.deps.conversation.database
 
         def read(session: Session) -> dict[str, list[str]]:
-            told = {one.name: [c for c in one.c if c.name not in LEASES] for one in SQLModel.metadata.sorted_tables}
-            return {name: sorted(map(str, session.execute(select(*columns)).all())) for name, columns in told.items()}
+            cursor = session.connection().connection.cursor()  # without SQLAlchemy's rows, whose text is cut short
+            return {name: sorted(map(repr, cursor.execute(asked).fetchall())) for name, asked in TABLES.items()}
 
         def is_at_work(session: Session) -> bool:
             return session.scalar(select(col(JobRow.key)).where(col(JobRow.runner).is_not(None)).limit(1)) is not None

@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import httpx
 from fastapi.testclient import TestClient
 from mcp import Client, StdioServerParameters
 from pydantic import SecretStr
 
-from service.app import create_app
+from service.api.mcp import mcp_server
+from service.app import checker, create_app
 from tests.api.conftest import Connect
 from tests.api.play import problem, settings_for
 from tests.conversation.talks import FAMILY, FAREWELL, HELLO, THANKS, replies
@@ -134,14 +136,20 @@ def test_who_has_no_key_has_no_tools(tmp_path: Path, millbrook: Path) -> None:
 
 
 def test_an_assistant_plays_over_standard_input_and_output(url: str) -> None:
-    async def play(address: str) -> Any:
+    async def play() -> Any:
         command = StdioServerParameters(
-            command=str(Path(sys.executable).with_name("kataribe")),
-            args=["mcp", "--url", address],
-            env=dict(os.environ),
+            command=str(Path(sys.executable).with_name("kataribe")), args=["mcp", "--url", url], env=dict(os.environ)
         )
         async with Client(command) as client:
             return await call(client, "world_state")
 
-    assert asyncio.run(play(url))["world"]["id"] == "main"
-    assert "kataribe serve" in asyncio.run(play("http://127.0.0.1:9"))
+    assert asyncio.run(play())["world"]["id"] == "main"
+
+
+def test_of_a_service_that_does_not_run_an_assistant_is_told_how_to_start_it(tmp_path: Path, millbrook: Path) -> None:
+    async def play() -> Any:
+        check = checker(settings_for(tmp_path, millbrook))
+        async with httpx.AsyncClient(base_url="http://127.0.0.1:9") as http, Client(mcp_server(http, check)) as client:
+            return await call(client, "world_state")
+
+    assert "kataribe serve" in asyncio.run(play())

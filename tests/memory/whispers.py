@@ -150,6 +150,10 @@ def tells_everybody(prompt: Prompt[Any]) -> BaseModel:
     return answered_alike(prompt, paragraph, topics, memories, promises)
 
 
+STANCE = {"power": 0, "intimacy": 1, "task_oriented": 0}
+"""How everybody is said to stand to whom it has met before."""
+
+
 def answered_alike(
     prompt: Prompt[Any],
     paragraph: Sequence[str],
@@ -160,18 +164,16 @@ def answered_alike(
     """The same entry for everybody, who likes everybody a little more."""
     given = prompt.given
     assert isinstance(given, ClosingContext)
-    people = {
-        one.ref: {
-            "paragraph": list(paragraph),
-            "topics": list(topics),
-            "mood": "happy",
-            "towards": {other.ref: stands.affinity + 3 for other, stands in given.others_of(one)},
-        }
-        for one in given.participants
-    }
-    told = {"people": people, "memories": list(memories), "promises": list(promises), "not_to_quote": [], "reached": []}
+    people: dict[str, dict[str, Any]] = {}
+    for one in given.participants:
+        others = given.others_of(one)
+        told = {"paragraph": list(paragraph), "topics": list(topics), "mood": "happy"}
+        liked = {other.ref: stands.affinity + 3 for other, stands in others}
+        judged = {other.ref: STANCE for other, stands in others if given.is_judged(stands) and not one.is_player}
+        people[one.ref] = {**told, "towards": liked, **({"attitude": judged} if judged else {})}
+    lists = {"memories": list(memories), "promises": list(promises), "not_to_quote": [], "reached": []}
     answer: type[BaseModel] = prompt.answer
-    return answer.model_validate(told)
+    return answer.model_validate({"people": people, **lists})
 
 
 NET = "I will bring the net tomorrow."

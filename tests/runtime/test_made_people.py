@@ -89,14 +89,14 @@ def lived(village: Content, directory: Path, live: Callable[[House], Any]) -> di
 
 def test_sixty_players_join_and_leave_and_nobody_elses_story_changes(village: Content, tmp_path: Path) -> None:
     async def alone(home: House) -> None:
-        await home.live(4 * HOUR)
+        await home.live(2 * HOUR)
 
     async def with_players(home: House) -> None:
-        for hour in range(4):
-            for made in PLAYERS[15 * hour : 15 * hour + 15]:
+        for half in range(4):
+            for made in PLAYERS[15 * half : 15 * half + 15]:
                 await put(home, made)
-            ticking = asyncio.create_task(home.live(HOUR))
-            for made in PLAYERS[15 * hour - 15 : 15 * hour] if hour else []:
+            ticking = asyncio.create_task(home.live(HOUR // 2))
+            for made in PLAYERS[15 * half - 15 : 15 * half] if half else []:
                 await remove(home, made.id)
             await ticking
 

@@ -221,7 +221,7 @@ def kills(moments: int, *, postgresql: PostgresServer | None = None) -> dict[str
     """Figures: kills, and rows lost, doubled, different over all of them."""
     found: Counter[str] = Counter()
     name, replicas = ("sqlite", 1) if postgresql is None else ("postgresql", REPLICAS)
-    with tempfile.TemporaryDirectory() as directory, model_server(mean_seconds=0.05) as model:
+    with tempfile.TemporaryDirectory() as directory, model_server(mean_seconds=0.05, may_end=False) as model:
         content = write_village(Path(directory))
 
         def once(kill_at: float | None = None) -> tuple[float, Tables]:

@@ -74,11 +74,15 @@ class ModelServer:
 
 
 @contextmanager
-def model_server(*, mean_seconds: float, sigma: float = 0.6, seed: int = 1) -> Iterator[ModelServer]:
-    """Run it. `mean_seconds`: of its lognormal latency, already scaled down."""
+def model_server(
+    *, mean_seconds: float, sigma: float = 0.6, seed: int = 1, may_end: bool = True
+) -> Iterator[ModelServer]:
+    """Run it. `mean_seconds`: of its lognormal latency, already scaled down. Unless it `may_end` a talk, it never wants
+    to.
+    """
     here, there = multiprocessing.Pipe()
     spawn = multiprocessing.get_context("spawn")
-    process = spawn.Process(target=_run, args=(there, mean_seconds, sigma, seed), daemon=True)
+    process = spawn.Process(target=_run, args=(there, mean_seconds, sigma, seed, may_end), daemon=True)
     process.start()
     try:
         yield ModelServer(base_url=f"http://127.0.0.1:{here.recv()}/v1")
@@ -87,13 +91,13 @@ def model_server(*, mean_seconds: float, sigma: float = 0.6, seed: int = 1) -> I
         process.join()
 
 
-def _run(started: "Connection[int, int]", mean_seconds: float, sigma: float, seed: int) -> None:
-    asyncio.run(_Desk(mean_seconds, sigma, seed).serve(started))
+def _run(started: "Connection[int, int]", mean_seconds: float, sigma: float, seed: int, may_end: bool) -> None:
+    asyncio.run(_Desk(mean_seconds, sigma, seed, may_end).serve(started))
 
 
 class _Desk:
-    def __init__(self, mean_seconds: float, sigma: float, seed: int) -> None:
-        self._mean, self._sigma, self._seed = mean_seconds, sigma, seed
+    def __init__(self, mean_seconds: float, sigma: float, seed: int, may_end: bool) -> None:
+        self._mean, self._sigma, self._seed, self._may_end = mean_seconds, sigma, seed, may_end
         self._tally = Tally()
         self._is_away = False
 
@@ -134,7 +138,10 @@ class _Desk:
         draw = random.Random(blake2b("\n".join([str(self._seed), *texts]).encode(), digest_size=8).digest())
         seconds = self._mean * draw.lognormvariate(-(self._sigma**2) / 2, self._sigma)
         described = asked.get("response_format", {}).get("json_schema", {})
-        content = json.dumps(answer(described.get("schema", {}), texts, draw), ensure_ascii=False)
+        value = answer(described.get("schema", {}), texts, draw)
+        if "wants_to_end" in value:
+            value["wants_to_end"] = value["wants_to_end"] and self._may_end
+        content = json.dumps(value, ensure_ascii=False)
         usage = self._count(described.get("name", "?"), texts, content, seconds)
         self._tally.in_flight += 1
         self._tally.most_in_flight = max(self._tally.most_in_flight, self._tally.in_flight)

@@ -68,10 +68,8 @@ def offered(world: WorldView, snapshot: Snapshot, slot: DaySlot | None, promised
     missing += [
         one
         for one in found.refusals
-        # That the night's sleep is for the night needs not be said, nor what the world has no place for.
-        if one not in missing
-        and one.reason is not Reason.NO_FACILITY
-        and not (one.reason is Reason.WRONG_TIME and one.action_id in nights)
+        # That the night's sleep is for the night needs not be said.
+        if one not in missing and not (one.reason is Reason.WRONG_TIME and one.action_id in nights)
     ]
     return Offered(
         keeping=keeping(world.setting, snapshot, promised),

@@ -50,7 +50,7 @@ from service.settings import Settings
 from service.store.quality import CheckedAnswer
 from service.store.session import Database
 from service.store.tables import SummaryRow
-from world.actions import BUILT_IN, WAIT, ActionDef, Option, Refusal, Where
+from world.actions import BUILT_IN, WAIT, ActionDef, Option, Reason, Refusal, Where
 from world.distance import FAR
 from world.perception import Snapshot
 from world.places import Facility
@@ -216,7 +216,10 @@ class Situation:
                     1,
                 )
             ),
-            refusals=refusal_lines(self.world, offered.refusals),
+            # What the world has no place for needs not be said to who decides.
+            refusals=refusal_lines(
+                self.world, [one for one in offered.refusals if one.reason is not Reason.NO_FACILITY]
+            ),
         )
 
     def planning(self, broken: str) -> PlanContext:

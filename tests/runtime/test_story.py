@@ -23,7 +23,7 @@ from service.settings import QualitySettings
 from tests.runtime.lives import HAMLET, Slow, hamlet, house, unpaid
 from tests.world.simulation import draw
 
-MORNING = 150
+MORNING = 4 * 60
 HALF = QualitySettings(share=0.5)
 """Half of what is said and decided is checked."""
 

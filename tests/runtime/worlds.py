@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from sqlmodel import Session, SQLModel, select
+from sqlmodel import Session, SQLModel, col, select
 
 import service.store.tables as tables
 from service.content.made import Made
@@ -26,7 +26,8 @@ from service.runtime.world_session import WorldSession, load, save
 from service.store.event_kinds import Forgot
 from service.store.events import events_after, log_command, tell_clients
 from service.store.idempotency import Once, once
-from service.store.tables import ConversationKey, DecisionRow, EventRow
+from service.store.jobs import JobKind
+from service.store.tables import ConversationKey, DecisionRow, EventRow, JobKey, JobRow
 from tests.conversation.talks import meet, replies, rows, says, talk_of_family
 from tests.scripted_model import ScriptedModel
 from tests.servers.taken import Taken, taken
@@ -68,6 +69,8 @@ def tick(room: ConversationDependencies, ticks: int, world_id: str = "main") -> 
         try:
             step = await world_runner.tick(world_id, ticks)
             await world_runner.wait(world_id, step.after)
+            begun = await room.database.read(_reflections_begun)
+            await asyncio.gather(*map(jobs.tried, begun))  # a scripted answer that was given is given once
         finally:
             await world_runner.stop()
             await jobs.stop()
@@ -75,6 +78,11 @@ def tick(room: ConversationDependencies, ticks: int, world_id: str = "main") -> 
 
     first = asyncio.run(live())
     return room.database.read_now(lambda s: events_after(s, world_id, first, 1_000_000))
+
+
+def _reflections_begun(session: Session) -> list[JobKey]:
+    begun = select(JobRow).where(JobRow.kind == JobKind.REFLECTION, col(JobRow.runner).is_not(None))
+    return [JobKey(row.world_id, row.kind, row.key) for row in session.exec(begun)]
 
 
 PAST = b"""{"statements": [{"id": "s", "statement": "The weir is old."}], "transcripts": [{"conversation": "c",

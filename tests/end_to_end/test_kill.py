@@ -67,22 +67,6 @@ def settled_once(client: httpx.Client, path: str) -> dict[str, Any]:
     return told
 
 
-@pytest.mark.server  # each test here starts several processes: CI runs them, a desk need not at every run
-def test_killed_while_they_speak_the_conversation_goes_on_where_it_was(tmp_path: Path, content: Path) -> None:
-    with Service(tmp_path, content, REHEARSAL) as first:
-        path = first.client.post("/conversations/start", json=TALK).json()["links"]["self"]
-        spoken = next(e for e in listen(first.client, path.rpartition("/")[2]) if e.event == "speaking")
-        assert spoken.data["turn"] == 0
-        first.kill()  # in the middle of the first utterance
-    with Service(tmp_path, content, REHEARSAL) as second:
-        before = wait_for(second.client, path, lambda c: len(c["turns"]) >= 2)["turns"]
-        second.kill()  # right after a turn
-    with Service(tmp_path, content, REHEARSAL) as third:
-        told = settled_once(third.client, path)
-        assert told["turns"][: len(before)] == before
-        assert len(told["turns"]) > len(before)
-
-
 def speak_by_script(body: dict[str, Any]) -> str:
     """The talk about the sister, by what is asked for and whether the speaker has spoken in it. What stands in the rest
     of the prompt says nothing of that: a second talk's holds the words of the first.
@@ -104,6 +88,30 @@ def speak_by_script(body: dict[str, Any]) -> str:
 def is_closing(body: dict[str, Any]) -> bool:
     """Whether the request asks what is remembered after a conversation."""
     return "people" in body["response_format"]["json_schema"]["schema"]["properties"]
+
+
+@pytest.mark.server  # each test here starts several processes: CI runs them, a desk need not at every run
+def test_killed_while_they_speak_the_conversation_goes_on_where_it_was(tmp_path: Path, content: Path) -> None:
+    halted = {0: Reply(pause_seconds=0.3), 2: Reply(hangs=True)}  # by how many requests came before
+
+    def hang_where_it_is_killed(body: dict[str, Any]) -> Reply | None:
+        return None if is_closing(body) else halted.pop(len(model.requests) - 1, None)
+
+    with FakeOpenAI(answer=speak_by_script, refuses=hang_where_it_is_killed) as model:
+        settings = {"KATARIBE_LLM__BASE_URL": model.base_url, "KATARIBE_WORLD__LANGUAGE": "en"}
+        with Service(tmp_path, content, settings) as first:
+            path = first.client.post("/conversations/start", json=TALK).json()["links"]["self"]
+            spoken = next(e for e in listen(first.client, path.rpartition("/")[2]) if e.event == "speaking")
+            assert spoken.data["turn"] == 0
+            first.kill()  # in the middle of the first utterance
+        with Service(tmp_path, content, settings) as second:
+            before = wait_for(second.client, path, lambda c: len(c["turns"]) >= 1)["turns"]
+            wait_for(second.client, path, lambda _: not halted)
+            second.kill()  # right after a turn
+        with Service(tmp_path, content, settings) as third:
+            told = settled_once(third.client, path)
+            assert told["turns"][: len(before)] == before
+            assert [turn["text"] for turn in told["turns"]] == list(LINES["en"])
 
 
 @pytest.mark.server

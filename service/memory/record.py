@@ -132,24 +132,30 @@ class Support(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Episode:
-    """A conversation as a whole, as the person remembers it; known by the conversation's id. Of more than two, `others`
-    were there besides the partner. `support`: what its sentences rest on. `kept_from` as of a memory.
+class OfTalk:
+    """What a person remembers of a conversation, word for word or as a whole. Of more than two, `others` were there
+    besides the partner. `kept_from` as of a memory.
     """
-
-    kind: ClassVar[Kind] = Kind.SUMMARY
 
     conversation_id: str
     """id of the conversation"""
     partner_id: str
     """id of the one spoken with"""
     text: str
-    topics: tuple[str, ...]
     at: WorldTime
     """the world time of the conversation"""
     others: tuple[str, ...] = ()
-    support: Support = Support.MODEL
     kept_from: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Episode(OfTalk):
+    """A conversation as a whole; known by the conversation's id. `support`: what its sentences rest on."""
+
+    kind: ClassVar[Kind] = Kind.SUMMARY
+
+    topics: tuple[str, ...]
+    support: Support = Support.MODEL
 
     @property
     def id(self) -> str:
@@ -163,29 +169,22 @@ class Episode:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class HeardTurn:
+class HeardTurn(OfTalk):
     """A turn of a conversation the person took part in, its own included, or `overheard`. The text is what it perceived
-    of it. Of more than two, `partner_id` is with whom it had to do in that turn, and `others` were there besides.
+    of it, and `at` when it was said. Of more than two, `partner_id` is with whom it had to do in that turn.
     `later`: since when it is known, where that is not when it was said. `given`: it is of a past that was given, of
     which no closing made memories. `retold`: the person took memories from its talk, which speak for it.
-    `kept_from` as of a memory.
     """
 
     kind: ClassVar[Kind] = Kind.TURN
 
-    conversation_id: str
     turn: int
     speaker_id: str
     speaker_name: str
-    text: str
-    partner_id: str
-    at: WorldTime
-    others: tuple[str, ...] = ()
     later: WorldTime | None = None
     overheard: bool = False
     given: bool = False
     retold: bool = False
-    kept_from: tuple[str, ...] = ()
 
     @property
     def known_from(self) -> WorldTime:

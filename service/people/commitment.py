@@ -58,18 +58,24 @@ class Due:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Commitment:
-    """A promise, as decisions and prompts know it; `due` None: no time was said. It is open from `made_at` until before
-    `ends_at`.
+class Promised:
+    """What somebody promises to whom. `place` is as it was said ("": none was), `node_id` where that is on the map;
+    `due` None: no time was said.
     """
 
-    id: str
     by_id: str
     to_id: str
     what: str
-    place: str
-    node_id: str | None
-    due: Due | None
+    place: str = ""
+    node_id: str | None = None
+    due: Due | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Commitment(Promised):
+    """A promise, as decisions and prompts know it. It is open from `made_at` until before `ends_at`."""
+
+    id: str
     made_at: WorldTime
     ends_at: WorldTime
 

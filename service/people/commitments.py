@@ -14,7 +14,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
 from service.locales import ago, clock_label, date_label
-from service.people.commitment import Commitment, DayPart, Due, around, expires_at
+from service.people.commitment import Commitment, DayPart, Due, Promised, around, expires_at
 from service.people.person import player_between, segments_between
 from service.people.worlds import WorldView
 from service.store.event_kinds import (
@@ -43,19 +43,13 @@ PromiseStatus = Literal["made", "moved", "released", "kept"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PromiseTold:
+class PromiseTold(Promised):
     """What a closing says of a promise, in `turn`: that it was made, or that the open one with `commitment_id` was
-    moved to that `due`, released or kept. `place` is as it was said ("": none was), `node_id` where that is on the map.
+    moved to that `due`, released or kept.
     """
 
     status: PromiseStatus
-    by_id: str
-    to_id: str
-    what: str
     turn: int
-    place: str = ""
-    node_id: str | None = None
-    due: Due | None = None
     commitment_id: str | None = None
 
 

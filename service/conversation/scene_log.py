@@ -6,7 +6,6 @@ other, and the lines that turned it, all counted from what was said; no model ju
 """
 
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import Literal
@@ -20,7 +19,7 @@ from service.conversation.transcript import turns_of
 from service.conversation.turn_taking import interventions_in
 from service.errors import NotFound
 from service.locales import Language, sentence
-from service.people.attitude import attitude_changes, bounded_affinity, sum_of
+from service.people.attitude import attitude_changes, bounded_affinity, sums_by_pair
 from service.people.worlds import WorldView
 from service.store.perception import is_there, perceivers
 from service.store.phase import Loudness, Phase
@@ -297,10 +296,7 @@ def read_report(session: Session, world: WorldView, scene_id: str) -> SceneRepor
 
 def _affinities_by_pair(changes: Iterable[AttitudeChangeRow]) -> dict[tuple[str, str], int]:
     """The affinity of each owner towards each other. Ids of conversations are in the order in which they began."""
-    by_pair = defaultdict[tuple[str, str], list[AttitudeChangeRow]](list)
-    for change in changes:
-        by_pair[change.owner_id, change.other_id].append(change)
-    return {pair: sum_of(some).affinity for pair, some in by_pair.items()}
+    return {pair: attitude.affinity for pair, attitude in sums_by_pair(changes).items()}
 
 
 def scene_report(

@@ -103,8 +103,8 @@ def attitudes_among(
     session: Session, world_id: str, person_ids: Collection[str], at: WorldTime
 ) -> dict[tuple[str, str], Attitude]:
     """How each of these persons stands to each other one at `at`, by owner and other."""
-    found = _by_pair(attitude_changes(session, world_id, at, person_ids, person_ids))
-    return {pair: sum_of(found[pair]) for pair in permutations(person_ids, 2)}
+    found = sums_by_pair(attitude_changes(session, world_id, at, person_ids, person_ids))
+    return {pair: found.get(pair, STRANGERS) for pair in permutations(person_ids, 2)}
 
 
 def attitudes_of(
@@ -112,8 +112,8 @@ def attitudes_of(
 ) -> dict[str, dict[str, Attitude]]:
     """How each of the owners stands at `at` to everybody it has had to do with, by owner and by other."""
     by_owner: dict[str, dict[str, Attitude]] = {owner_id: {} for owner_id in owner_ids}
-    for (owner_id, other_id), changes in _by_pair(attitude_changes(session, world_id, at, by_owner)).items():
-        by_owner[owner_id][other_id] = sum_of(changes)
+    for (owner_id, other_id), found in sums_by_pair(attitude_changes(session, world_id, at, by_owner)).items():
+        by_owner[owner_id][other_id] = found
     return by_owner
 
 
@@ -124,15 +124,16 @@ def set_affinity(
     stored may lie beyond the bounds: changes of talks that overlapped may have led it there.
     """
     changes = attitude_changes(session, world.id, world.now, [owner_id], [other_id])
-    change = AttitudeChangeRow(
-        world_id=world.id,
-        owner_id=owner_id,
-        other_id=other_id,
-        id=change_id,
-        at=world.now,
-        affinity_delta=affinity - sum(one.affinity_delta for one in changes),
+    session.add(
+        AttitudeChangeRow(
+            world_id=world.id,
+            owner_id=owner_id,
+            other_id=other_id,
+            id=change_id,
+            at=world.now,
+            affinity_delta=affinity - sum(one.affinity_delta for one in changes),
+        )
     )
-    session.add(change)
 
 
 def moods(session: Session, world: WorldView, person_ids: Collection[str], cools_hours: int) -> dict[str, Mood]:
@@ -196,8 +197,9 @@ def sum_of(changes: Iterable[AttitudeChangeRow]) -> Attitude:
     return Attitude(affinity=bounded_affinity(affinity), times_met=times_met, **latest)
 
 
-def _by_pair(changes: Iterable[AttitudeChangeRow]) -> defaultdict[tuple[str, str], list[AttitudeChangeRow]]:
+def sums_by_pair(changes: Iterable[AttitudeChangeRow]) -> dict[tuple[str, str], Attitude]:
+    """The attitude that the changes make of each owner towards each other that they name."""
     found: defaultdict[tuple[str, str], list[AttitudeChangeRow]] = defaultdict(list)
     for change in changes:
         found[change.owner_id, change.other_id].append(change)
-    return found
+    return {pair: sum_of(some) for pair, some in found.items()}

@@ -154,10 +154,9 @@ def segments_between(
 
 def positions(session: Session, world: WorldView) -> dict[str, Position]:
     """Everybody's position at the moment of `world`, NPCs included."""
-    here = {npc_id: Position(node_id=node_id) for npc_id, node_id in world.map.posts.items()}
-    for character_id in world.cast.homes:
-        here[character_id] = position_at(segment_of(session, world, character_id), world.now)
-    return here | {i: Position(node_id=node_id) for i, node_id in standing_players(session, world).items()}
+    stand = {**world.map.posts, **standing_players(session, world)}
+    walk = {i: position_at(segment_of(session, world, i), world.now) for i in world.cast.homes}
+    return {i: Position(node_id=node_id) for i, node_id in stand.items()} | walk
 
 
 def standing_players(session: Session, world: WorldView, *, only: Collection[str] | None = None) -> dict[str, str]:

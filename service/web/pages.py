@@ -75,12 +75,6 @@ class Visit:
         return deps
 
     @property
-    def reloads(self) -> ContentReload:
-        """What takes changed content files in."""
-        reloads: ContentReload = self.request.app.state.deps.content_reload
-        return reloads
-
-    @property
     def language(self) -> Language:
         """The language the address names, else the one the browser asks for, else the world's."""
         return self.asked or language_accepted(self.request.headers.get("accept-language")) or self.world.language
@@ -107,7 +101,10 @@ class Visit:
             lang=self.language,
             t=texts,
             script=script | {"portraits": self.portraits} | data,
-            tongues=[(code, sentence(code, "common.own_name"), self._here_in(code)) for code in languages()],
+            tongues=[
+                (code, sentence(code, "common.own_name"), urlencode(dict(self.request.query_params) | {"lang": code}))
+                for code in languages()
+            ],
             **more,
         )
         return HTMLResponse(html, status, dict(HEADERS))
@@ -117,10 +114,6 @@ class Visit:
         """The addresses of the portraits that authors gave, by person."""
         people = self.world.cast.everybody.values()
         return {one.id: picture_address(one.portrait) for one in people if one.portrait}
-
-    def _here_in(self, language: Language) -> str:
-        """The query of this page in that language."""
-        return urlencode(dict(self.request.query_params) | {"lang": language})
 
     def missing(self) -> HTMLResponse:
         """The page for what is not there."""
@@ -170,8 +163,8 @@ async def world_page(page: Asked) -> Response:
 @router.get("/view/content-errors")
 async def content_errors(page: Asked) -> list[str]:
     """What is wrong with content files that were changed since: what was read before is in force."""
-    language = page.language
-    return [problem.line(language) for problem in page.reloads.problems]
+    reloads: ContentReload = page.request.app.state.deps.content_reload
+    return [problem.line(page.language) for problem in reloads.problems]
 
 
 @router.get("/docs")

@@ -17,7 +17,7 @@ from service.content.fields import (
     quote,
     refusal,
 )
-from service.content.references import declared_once, unknown
+from service.content.references import declared_once, unknown, unknown_in
 from service.content.scenes import ModulatorName, TurnPolicyName, check_location
 from service.locales import Language, languages
 
@@ -162,9 +162,7 @@ def name_of(agent: AgentEntry, language: Language) -> str:
 
 def _check_draw(file: str, draw: DrawEntry, known: Mapping[str, Text]) -> Iterator[ContentProblem]:
     yield from declared_once((file, ("draw", "cast", i), one) for i, one in enumerate(draw.cast))
-    for i, one in enumerate(draw.cast):
-        if one not in known:
-            yield unknown(file, ("draw", "cast", i), "content.unknown_person", one, known)
+    yield from unknown_in(file, ("draw", "cast"), "content.unknown_person", draw.cast, known)
     there = len(draw.cast or known)
     if there < draw.size[1]:
         yield problem(file, ("draw", "size", 1), "content.too_few_to_draw", there=there, most=draw.size[1])

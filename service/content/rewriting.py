@@ -46,8 +46,7 @@ _Dumper.add_representer(str, _Dumper.text)
 def as_yaml(values: Any, *, in_one_line: bool = False) -> str:
     """As an author would write it."""
     how: dict[str, Any] = {"Dumper": _Dumper, "allow_unicode": True, "sort_keys": False, "width": 10**9}
-    told: str = yaml.dump(values, default_flow_style=in_one_line, **how)
-    return told
+    return str(yaml.dump(values, default_flow_style=in_one_line, **how))
 
 
 def rewritten(text: str, suffix: str, key: Key, value: object) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import PurePath
 from typing import Annotated, Any, Literal, Self, cast
 
+import networkx as nx
 from pydantic import Field, model_validator
 from pydantic.alias_generators import to_camel
 
@@ -266,10 +267,11 @@ def check_scenes(files: Mapping[str, Scene], nodes: Collection[str] | None) -> I
     (None: the map could not be read).
     """
     yield from declared_once((file, ("sceneId",), scene.scene_id) for file, scene in files.items())
-    before = {scene.scene_id: scene.previous_scene for scene in files.values()}
+    before = nx.DiGraph((one.previous_scene, one.scene_id) for one in files.values() if one.previous_scene)
+    circles = {scene_id for circle in nx.simple_cycles(before) for scene_id in circle}
     for file, scene in files.items():
         yield from check_scene(file, scene, nodes)
-        if _comes_back(scene.scene_id, before):
+        if scene.scene_id in circles:
             yield problem(file, ("previousScene",), "content.scene_circle", id=quote(scene.scene_id))
 
 
@@ -300,14 +302,3 @@ def check_location(file: str, key: Key, location: Text, nodes: Collection[str] |
     place = location.of("en")
     if nodes is not None and is_slug(place) and place not in nodes and closest(place, nodes):
         yield unknown(file, key, "content.unknown_node_or_words", place, nodes)
-
-
-def _comes_back(scene_id: str, before: Mapping[str, str | None]) -> bool:
-    """Whether who goes back from the scene to the one before, and so on, comes to it again."""
-    seen, at = set[str](), before.get(scene_id)
-    while at is not None and at not in seen:
-        if at == scene_id:
-            return True
-        seen.add(at)
-        at = before.get(at)
-    return False

@@ -32,11 +32,6 @@ def _language(text: str | None) -> Language | None:
     raise typer.BadParameter(say("cli.no_language", text=text, languages=expected), param_hint="--language")
 
 
-def language_option(key: str) -> Any:
-    """The option --language, with the sentence of that key as its help."""
-    return typer.Option(callback=_language, help=say(key, languages=Listed(languages(), last="common.or")))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """What the user gave for the options that commands share; those that a command does not take keep their default."""
@@ -44,7 +39,13 @@ class Options:
     world: Annotated[str, typer.Option(help=say("cli.help.world"))] = upkeep.MAIN_WORLD
     content: Annotated[Path | None, typer.Option(help=say("cli.help.content"))] = None
     data: Annotated[Path | None, typer.Option(help=say("cli.help.data"))] = None
-    language: Annotated[str | None, language_option("cli.help.language")] = None
+    language: Annotated[
+        str | None,
+        typer.Option(
+            callback=_language,
+            help=say("cli.help.language", languages=Listed(languages(), last="common.or")),
+        ),
+    ] = None
     rehearsal: Annotated[bool, typer.Option("--rehearsal", help=say("cli.help.rehearsal"))] = False
     cassette: Annotated[Path | None, typer.Option(help=say("cli.help.cassette"))] = None
     cassette_mode: Annotated[CassetteMode | None, typer.Option(help=say("cli.help.cassette_mode"))] = None

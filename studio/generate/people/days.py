@@ -91,11 +91,6 @@ def places_of(work: WorkParts, world: Content) -> list[Facility]:
     return by_name or [place for place in places if not place.tags.isdisjoint(work.tags)]
 
 
-def paid_places(world: Content) -> list[Facility]:
-    """Where anybody may earn something."""
-    return [place for place in facilities(world) if PAID in place.tags]
-
-
 def facilities(world: Content, language: Language | None = None) -> list[Facility]:
     """All places of the world, by their ids; with their names in that language (None: the game's own)."""
     places = world.cast(language or world.default_language).world_map.facilities
@@ -150,7 +145,7 @@ def workplace(slot: PersonSlot, world: Content) -> Facility | None:
         if work.anywhere:
             places = [place for place in places if any(hours.contain(12 * 60) for hours in place.hours)]
         elif slot.work:
-            places = places or paid_places(world)
+            places = places or [place for place in facilities(world) if PAID in place.tags]
     return places[slot.number % len(places)] if places else None
 
 

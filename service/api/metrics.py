@@ -7,9 +7,10 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, His
 from sqlalchemy import case
 from sqlalchemy.exc import SQLAlchemyError
 from sqlmodel import Session, col, func, select
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from service.api.dependencies import Serving
+from service.api.middleware import Middleware
 from service.errors import DatabaseDamaged, DatabaseGone
 from service.store.tables import JobRow, WorldRow
 
@@ -67,11 +68,8 @@ def measure_store(session: Session, registry: CollectorRegistry) -> None:
         lag.labels(world_id).set(60 * minutes)
 
 
-class Measured:
-    """ASGI middleware, outside all others: it measures each request of HTTP by its route, never by its path."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+class Measured(Middleware):
+    """Outside all others: it measures each request of HTTP by its route, never by its path."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -231,13 +231,17 @@ def _is_address(host: str) -> bool:
     return True
 
 
-class HeadAsGet:
-    """ASGI middleware. No operation knows HEAD. The answer is over where its body would begin: a stream ends as if its
-    client had left.
-    """
+class Middleware:
+    """ASGI middleware around an application."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
+
+
+class HeadAsGet(Middleware):
+    """No operation knows HEAD. The answer is over where its body would begin: a stream ends as if its
+    client had left.
+    """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "HEAD":
@@ -272,12 +276,9 @@ _BEGINNINGS = ("http.response.start", "websocket.accept", "websocket.http.respon
 _SANE = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 
 
-class RequestId:
-    """ASGI middleware, outside all others. Every answer bears the client's own id where that can stand in a log, else a
+class RequestId(Middleware):
+    """Outside all others. Every answer bears the client's own id where that can stand in a log, else a
     new one. The id stays set for the task, whose answer may be made further out."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):

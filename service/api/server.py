@@ -10,12 +10,12 @@ from typing import ClassVar, Literal
 import h11
 import uvicorn
 from fastapi import FastAPI
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from service.api import problem
-from service.api.middleware import is_loopback
+from service.api.middleware import Middleware, is_loopback
 from service.errors import Misconfigured, Stopping
 from service.locales import Phrase
 
@@ -124,11 +124,8 @@ class _Impatient(_Unread, H11Protocol):
             self._deadline = None
 
 
-class _Releasing:
+class _Releasing(Middleware):
     """Answers a request that is still waiting when the server's patience ends; uvicorn cancels it then."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = False

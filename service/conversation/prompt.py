@@ -22,6 +22,7 @@ from service.llm.chat import Message, Prompt, PromptValues, Role, T, Templates
 from service.memory.recall import RecentMemory
 from service.memory.telling import MemoryKind, ref, turn_ref
 from service.people.person import FeltNeed
+from service.store.perception import Said
 from service.store.phase import CallState, OpenedFor
 from service.store.tables import ConversationKey, PromptRow
 
@@ -41,17 +42,13 @@ class Goal(BaseModel, frozen=True, extra="forbid"):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
+class Line(Said):
     """One turn as the person who is asked perceived it: what it did not hear or see of it is "". `turn` counts from 0
     within its conversation; `note` is the block its speaker was shown before it, of which the first lines tell what
     happened before those `note_turns`. `told` is how it is told to others, where that is more than the `text`;
     `in_scene`: it was one of a scene.
     """
 
-    turn: int
-    speaker_id: str
-    speaker_name: str
-    text: str
     note: str = ""
     note_turns: tuple[int, ...] = ()
     told: str = ""

@@ -15,6 +15,7 @@ from sqlmodel import Session, col, func, select
 
 from service.content.profile import Emotion
 from service.conversation.utterance import cut
+from service.store.perception import Said
 from service.store.phase import Audience
 from service.store.presence import Presence
 from service.store.session import Database
@@ -22,16 +23,12 @@ from service.store.tables import ClientEventCountRow, ConversationKey, Conversat
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Speaking:
+class Speaking(Said):
     """An utterance in the making: `text` is all of it so far, and replaces what was told of this turn before.
     `utterance_id` names the attempt to speak the turn, `emotion` is how it is said (None: that is not known yet).
     """
 
     utterance_id: str
-    turn: int
-    speaker_id: str
-    speaker_name: str
-    text: str
     emotion: Emotion | None = None
 
 

@@ -1,6 +1,7 @@
-"""Owns who perceives a turn: who is there, and for whom it was meant. Pure."""
+"""Owns what is said in a turn, and who perceives it: who is there, and for whom it was meant. Pure."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from service.store.phase import ClockPolicy
 from service.store.tables import ConversationRow, ParticipantRow, TurnRow
@@ -10,6 +11,16 @@ LATER_MINUTES = 21
 """Who left a talk of the living world before its end, or overheard it, knows of it so many minutes after its end. More
 than anybody lives ahead of the clock (pace.AHEAD_MINUTES): so it cannot be noticed in which order talks were held.
 """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Said:
+    """What was said in a turn, and by whom. `turn` counts from 0."""
+
+    turn: int
+    speaker_id: str
+    speaker_name: str
+    text: str
 
 
 def is_there(one: ParticipantRow, turn: int) -> bool:

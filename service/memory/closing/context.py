@@ -14,7 +14,7 @@ from service.llm.chat import PromptValues
 from service.locales import sentence
 from service.memory.record import Mode
 from service.people.attitude import STRANGERS, Attitude
-from service.store.perception import told_of_turn
+from service.store.perception import Said, told_of_turn
 from service.store.phase import Loudness
 from world.time import WorldTime
 
@@ -186,7 +186,7 @@ def ref_of(place: int) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SpokenLine:
+class SpokenLine(Said):
     """A line of the transcript. `turn` counts from 0; `at` is the world time at which it was said. `did` is what the
     game did for the speaker with it, `tried` what it did not do, as sentences ("": nothing was asked).
 
@@ -194,10 +194,6 @@ class SpokenLine:
     where some of those who took part did not.
     """
 
-    turn: int
-    speaker_id: str
-    speaker_name: str
-    text: str
     at: WorldTime
     did: str = ""
     tried: str = ""

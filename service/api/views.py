@@ -18,7 +18,7 @@ from service.conversation.game_actions import calls_in
 from service.conversation.transcript import conversation_of, turns_of
 from service.core import Core
 from service.errors import Invalid
-from service.locales import Language, Phrase, ago
+from service.locales import Language, Phrase
 from service.memory.authoring import memory_id
 from service.memory.record import HeardTurn, Item, Kind, Memory
 from service.memory.telling import remembered_as
@@ -84,7 +84,7 @@ def position_of(session: Session, world: WorldView, person_id: str, players: Map
 def meeting(row: SummaryRow, world: WorldView, language: Language | None = None) -> MeetingOut:
     """A closed conversation, as one of its people remembers it; how long ago it was is said in that language."""
     then = WorldTime(row.at)
-    since = ago_in(then, world, language)
+    since = world.ago(then, language)
     return MeetingOut.of(row, partner_name=world.name_of(row.partner_id), elapsed_minutes=world.now - then, ago=since)
 
 
@@ -105,7 +105,7 @@ def memory(
         "line": remembered_as(world, item, owner_id),
         "valid_from": item.valid_from if isinstance(item, Memory) else item.at,
         "known_from": item.known_from,
-        "ago": ago_in(item.known_from, world),
+        "ago": world.ago(item.known_from),
         "given_id": line and line.given_id,
         "given_conversation": line and (line.given_in or None),
         "forgotten_at": faded.get((item.kind, item.id)),
@@ -116,11 +116,6 @@ def memory(
     empty = {"via": [], "kept_from": [], "topics": [], "turns": [], "evidence": [], "quote": "", "slot": ""}
     told = {name: value for name, value in own.items() if value != ""}
     return {**dict.fromkeys(OneMemoryOut.model_fields), **empty, **told, **every}
-
-
-def ago_in(then: WorldTime, world: WorldView, language: Language | None = None) -> str:
-    """The world time since then, in words of that language; None: of the world's."""
-    return ago(then, world.now, language or world.language, day_starts=world.settings.day_starts_minutes)
 
 
 def held(row: ConversationRow, world: WorldView) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from service.store.shown import ToldWorldTime
 from service.store.tables import EventRow
 from service.store.usage import CostOut, Purpose, count
 from service.usage import Usage
-from world.time import MINUTES_PER_DAY, WorldTime, day_end, minute_of_day
+from world.time import MINUTES_PER_DAY, WorldTime, minute_of_day
 
 Form = Literal["bark", "letter", "diary"]
 
@@ -246,7 +246,7 @@ async def _gather(deps: ConversationDependencies, world: WorldView, wanted: Want
 
 def _did(session: Session, world: WorldView, person_id: str) -> tuple[str, ...]:
     """What the person has begun to do in the world's day, and when."""
-    begins = day_end(world.now, day_starts=world.settings.day_starts_minutes) - MINUTES_PER_DAY
+    begins = world.day_ends - MINUTES_PER_DAY
     query = select(EventRow).where(
         *told_to(Audience.WORLD, world.id),
         EventRow.person_id == person_id,

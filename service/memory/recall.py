@@ -11,7 +11,6 @@ from sqlmodel import Session, col, select
 
 from service.errors import GraphUnavailable
 from service.llm.chat import estimate_tokens
-from service.locales import ago
 from service.memory.episodes import episode_of
 from service.memory.lexical import asks_of
 from service.memory.memory_store import MemoryStore
@@ -247,8 +246,7 @@ class PromptLine(NamedTuple):
 
 def on_mind_line(world: WorldView, one: OnMind) -> PromptLine:
     """How it stands in a prompt: since when, which a promise says itself, and what."""
-    since = ago(one.since, world.now, world.language, day_starts=world.settings.day_starts_minutes)
-    return PromptLine(one.content if is_promise(one) else f"({since}) {one.content}", one.ref)
+    return PromptLine(one.content if is_promise(one) else f"({world.ago(one.since)}) {one.content}", one.ref)
 
 
 def is_promise(one: OnMind) -> bool:

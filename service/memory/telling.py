@@ -14,7 +14,6 @@ from sqlmodel import Session, SQLModel, col, select
 
 from service.llm.chat import estimate_tokens
 from service.llm.marks import without_marks
-from service.locales import ago
 from service.memory.lexical import normal
 from service.memory.record import (
     ANYBODY,
@@ -86,7 +85,7 @@ def clause(world: WorldView, one: Memory, *, dated: bool = False) -> str:
     notes = [world.say(f"remembered.meant.{one.mode}")] if one.mode is not Mode.STATED else []
     notes += [_confided(world, one)] if one.kept_from else []
     notes += [world.say("remembered.unsure")] if one.support is Support.UNSURE else []
-    notes += [_since(world, one)] if dated else []
+    notes += [world.ago(one.known_from)] if dated else []
     if one.quote:
         text = world.say("remembered.quoted", text=text.rstrip(_ENDS), quote=one.quote)
     return world.say("remembered.noted", text=text.rstrip(_ENDS), notes="; ".join(notes)) if notes else text
@@ -120,7 +119,7 @@ def episode_told(world: WorldView, one: Episode) -> str:
 def remembered_as(world: WorldView, one: Recalled | Item, owner_id: str) -> str:
     """A line of its own that tells the owner of it: with when it was learned, or said."""
     item = one.item if isinstance(one, Recalled) else one
-    return f"({_since(world, item)}) {told_of(world, item, owner_id)}"
+    return f"({world.ago(item.known_from)}) {told_of(world, item, owner_id)}"
 
 
 def in_turn(world: WorldView, said: Iterable[HeardTurn], owner_id: str) -> list[str]:
@@ -129,7 +128,7 @@ def in_turn(world: WorldView, said: Iterable[HeardTurn], owner_id: str) -> list[
     """
     lines, before, spoke = list[str](), "", ""
     for one in said:
-        since = _since(world, one)
+        since = world.ago(one.known_from)
         if (since, one.speaker_id) == (before, spoke):
             lines[-1] += f" … {one.text}"
         else:
@@ -186,7 +185,7 @@ def _exchange(world: WorldView, owner_id: str, one: Item, beside: HeardTurn) -> 
     said = [turn for turn in sorted((one, beside), key=lambda turn: turn.id) if isinstance(turn, HeardTurn)]
     told = " / ".join(f"{_label(world, turn, owner_id)}: {turn.text}" for turn in said)
     told = world.say("remembered.overheard", text=told) if said[0].overheard else told
-    return f"({_since(world, said[0])}) {told}"
+    return f"({world.ago(said[0].known_from)}) {told}"
 
 
 def _newest_first(found: Iterable[Recalled]) -> list[tuple[Item, bool, HeardTurn | None]]:
@@ -234,10 +233,6 @@ def _grouped(world: WorldView, group: _Group, told: Sequence[str]) -> str:
     stop, gap = full_stop[:1], full_stop[1:]
     ended = (one if one.rstrip(_CLOSES)[-1:] in _STOPS else one + stop for one in map(str.strip, told))
     return world.say(f"remembered.group.{group.sort}", name=name, told=gap.join(ended))
-
-
-def _since(world: WorldView, item: Item) -> str:
-    return ago(item.known_from, world.now, world.language, day_starts=world.settings.day_starts_minutes)
 
 
 RowT = TypeVar("RowT", bound=SQLModel)
@@ -371,7 +366,7 @@ def remembered_line(world: WorldView, one: Remembered, then: WorldTime) -> str:
     if one.kind is MemoryKind.LORE:
         return world.say("why.lore", text=one.text)
     text = f"{world.name_of(one.told_by)}: {one.text}" if one.told_by else one.text
-    since = ago(one.at, then, world.language, day_starts=world.settings.day_starts_minutes)
+    since = world.at(then).ago(one.at)
     if one.conversation_id is None:
         return world.say("why.memory", since=since, text=text)
     key = "why.memory_of_talk" if one.turn is None else "why.memory_of_turn"

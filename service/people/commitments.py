@@ -13,7 +13,7 @@ from typing import Any, Literal
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
-from service.locales import ago, clock_label, date_label
+from service.locales import clock_label, date_label
 from service.people.commitment import Commitment, DayPart, Due, Promised, around, expires_at
 from service.people.person import player_between, segments_between
 from service.people.worlds import WorldView
@@ -76,7 +76,7 @@ def commitments_by_person(session: Session, world: WorldView) -> dict[str, tuple
 def commitment_line(world: WorldView, one: Commitment, person_id: str) -> str:
     """How it stands in the person's prompts: whose promise, since when, what, for when and where."""
     key = "people.promise.own" if one.by_id == person_id else "people.promise.others"
-    since = ago(one.made_at, world.now, world.language, day_starts=world.settings.day_starts_minutes)
+    since = world.ago(one.made_at)
     name = world.name_of(one.other(person_id))
     return world.say(key, name=name, since=since, what=one.what.rstrip(".。"), about=promised_for(world, one))
 

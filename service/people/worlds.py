@@ -13,7 +13,7 @@ from service.content.fields import Flag
 from service.content.load import Cast, Content
 from service.content.made import Lasting, Made, with_made
 from service.content.profile import Decides
-from service.locales import Language, clock_label, languages, sentence
+from service.locales import Language, ago, clock_label, languages, sentence
 from service.people.proposals import proposals_in
 from service.settings import WorldSettings
 from service.store.phase import ProposalState
@@ -122,6 +122,11 @@ class WorldView:
     def label(self) -> str:
         """The current date and time as a person would say it."""
         return clock_label(self.now, self.language)
+
+    def ago(self, then: int, language: Language | None = None) -> str:
+        """The world time since then, in words of that language; None: of the world's."""
+        day_starts = self.settings.day_starts_minutes
+        return ago(WorldTime(then), self.now, language or self.language, day_starts=day_starts)
 
     @property
     def sky(self) -> str:

@@ -25,7 +25,7 @@ from service.store.events import log_command
 from service.store.ids import id_at
 from service.store.phase import OpenedFor
 from service.store.tables import ConversationRow, ParticipantRow, PersonRow, engaged_in
-from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, day_of
+from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime
 
 LOOK_MINUTES = 15
 """How often it is looked whether somebody speaks first, in world minutes."""
@@ -134,11 +134,10 @@ class _Limits:
 
     def allow_player(self, player_id: str) -> bool:
         """It is in no talk, has not just been in one, and was not spoken to often enough today."""
-        starts = self._world.settings.day_starts_minutes
         today = [
             row
             for row in self._opened
-            if row.partner_id == player_id and day_of(WorldTime(row.started_at), day_starts=starts) == self._world.day
+            if row.partner_id == player_id and self._world.at(WorldTime(row.started_at)).day == self._world.day
         ]
         return player_id not in self._talked and len(today) < self._world.settings.openings_per_day
 

@@ -4,13 +4,14 @@ why.
 Only what the person remembers is changed. The record of a conversation that was held here keeps what was said in it.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal
 
+from sqlalchemy.orm import Mapped
 from sqlmodel import Session, col, select
 
 from service.errors import Invalid, NotFound
@@ -30,9 +31,8 @@ from service.memory.record import (
     next_epoch,
     next_revision,
     state_of,
-    turn_key,
 )
-from service.memory.telling import ref_of
+from service.memory.telling import ref_of, turns_of
 from service.people.worlds import WorldRepository, WorldView
 from service.store.idempotency import Once, once
 from service.store.ids import new_id
@@ -194,13 +194,20 @@ def audit_rows(session: Session, group: Group) -> list[MemoryAuditRow]:
 
 def seeds_of(session: Session, group: Group, items: Iterable[Item]) -> dict[str, MemoryRow]:
     """Rows of the items that were given, by `memory_id`: each names the line that gave it."""
-    keys = list({item.id for item in items})
-    found: dict[str, MemoryRow] = {}
-    mine = (*group.owns(MemoryRow), col(MemoryRow.given_id) != "")
-    for start in range(0, len(keys), 500):
-        for row in session.exec(select(MemoryRow).where(*mine, col(MemoryRow.id).in_(keys[start : start + 500]))):
-            found[called(row.kind, row.id)] = row
-    return found
+    rows = given_before(session, group, col(MemoryRow.id), {item.id for item in items})
+    return {called(row.kind, row.id): row for row in rows}
+
+
+_AT_ONCE = 10_000
+"""Keys that one query asks for."""
+
+
+def given_before(session: Session, group: Group, column: Mapped[str], values: Collection[str]) -> Iterator[MemoryRow]:
+    """Rows that were given, and have one of the values there."""
+    asked = [value for value in values if value]
+    for start in range(0, len(asked), _AT_ONCE):
+        which = column.in_(asked[start : start + _AT_ONCE])
+        yield from session.exec(select(MemoryRow).where(*group.owns(MemoryRow), which, MemoryRow.given_id != ""))
 
 
 def shown(item: Item) -> dict[str, Any]:
@@ -220,13 +227,10 @@ def shown(item: Item) -> dict[str, Any]:
 
 
 def _together(item: Item, items: Sequence[Item]) -> list[Item]:
-    """What is deleted with an item, itself first."""
-    gone = [item]
-    if isinstance(item, HeardTurn):
-        gone += [one for one in items if isinstance(one, Memory) and item.id in _cited(one)]
-    elif isinstance(item, Memory):
-        gone += [one for one in items if isinstance(one, HeardTurn) and one.id in _cited(item)]
-    return with_thoughts(gone, items)
+    """What is deleted with an item, itself first: with a turn what was taken from it, with a memory its turns."""
+    other = Memory if isinstance(item, HeardTurn) else HeardTurn
+    same = [one for one in items if isinstance(one, other) and turns_of(one) & turns_of(item)]
+    return with_thoughts([item, *same], items)
 
 
 def with_thoughts(gone: Sequence[Item], items: Iterable[Item]) -> list[Item]:
@@ -234,10 +238,6 @@ def with_thoughts(gone: Sequence[Item], items: Iterable[Item]) -> list[Item]:
     refs = set(map(ref_of, gone))
     thoughts = [one for one in items if isinstance(one, Memory) and refs & set(one.evidence)]
     return [*gone, *(one for one in thoughts if ref_of(one) not in refs)]
-
-
-def _cited(one: Memory) -> set[str]:
-    return {turn_key(one.conversation_id, turn) for turn in one.turns}
 
 
 def _changed(item: Item, change: Change, now: WorldTime) -> Item:

@@ -5,17 +5,16 @@ that the person remembers, and is found as a turn of any talk is. Nothing is wri
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy.orm import Mapped
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col
 
 from service.content.profile import Importance, importance_word
 from service.errors import LinesWrong, WrongLine
 from service.locales import Phrase
-from service.memory.authoring import Author, audit, memory_id
+from service.memory.authoring import Author, audit, given_before, memory_id
 from service.memory.memory_store import MemoryStore
 from service.memory.mind import expires_at
 from service.memory.record import (
@@ -38,9 +37,6 @@ from service.store.ids import derived_id
 from service.store.tables import MemoryRow
 from world.errors import BadWorldTime
 from world.time import WorldTime, iso, parse_time
-
-_AT_ONCE = 10_000
-"""Keys that one query asks for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,9 +74,11 @@ def seed(
     given = [one for one in lines if isinstance(one, GivenLine)]
     past = _Past(world, group, given)
     named = {key.partition(":")[2] for one in given if isinstance(one.line, Statement) for key in one.line.evidence}
-    for row in _given(session, group, col(MemoryRow.given_id), {one.line.id for one in given} | named):
+    for row in given_before(session, group, col(MemoryRow.given_id), {one.line.id for one in given} | named):
         past.know(row)
-    for row in _given(session, group, col(MemoryRow.given_in), {one.line.conversation or "" for one in given} | named):
+    for row in given_before(
+        session, group, col(MemoryRow.given_in), {one.line.conversation or "" for one in given} | named
+    ):
         past.note(row)
     for one in lines:
         past.take(one)
@@ -297,14 +295,6 @@ def _time(name: str, text: str) -> WorldTime:
 def _sort_of(kind: str) -> Kind:
     """Within which the caller's ids are its own: all that a statement may become is one sort."""
     return Kind(kind) if kind in VIEWS else Kind.FACT
-
-
-def _given(session: Session, group: Group, column: Mapped[str], values: Collection[str]) -> Iterator[MemoryRow]:
-    """What was given before, by the caller's ids of lines or of talks."""
-    asked = [value for value in values if value]
-    for start in range(0, len(asked), _AT_ONCE):
-        which = column.in_(asked[start : start + _AT_ONCE])
-        yield from session.exec(select(MemoryRow).where(*group.owns(MemoryRow), which, MemoryRow.given_id != ""))
 
 
 def past_lines(items: Iterable[Item], given: Mapping[str, MemoryRow]) -> Iterator[dict[str, Any]]:

@@ -28,7 +28,7 @@ from service.runtime.world_edits import Observation, observe
 from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession
 from service.store.events import Asked
-from service.store.idempotency import Once, first_answer, once, require_new
+from service.store.idempotency import Once, first_answer, once, require_new, write_once
 from service.store.jobs import JobKind, job_of
 from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationKey, ConversationRow, JobKey, TurnRow, WorldRow
@@ -168,10 +168,10 @@ class Core:
         told = self.conversation.stream.sentences_told(key)
         ending = partial(end, worlds=self.conversation.worlds, reason=EndReason.ENDED_BY_CLIENT, spoken_sentences=told)
         with suppress(WrongPhase):
-            await self.conversation.database.write(
-                lambda s: once(
-                    s, request, lambda: ending(s, world_id=key.world_id, conversation_id=key.conversation_id).id
-                )
+            await write_once(
+                self.conversation.database,
+                request,
+                lambda s: ending(s, world_id=key.world_id, conversation_id=key.conversation_id).id,
             )
             async with self.jobs.dropped(job_of(key)):
                 self.conversation.stream.hush(key)
@@ -231,7 +231,7 @@ class Core:
             self.jobs.fill(session, to_world)
             return self.conversation.worlds.open(session, to_world).now
 
-        now = await database.write(lambda s: once(s, request, partial(work, s)))
+        now = await write_once(database, request, work)
         await self.bring_on(to_world)
         self.world_runner.world(to_world).go()
         return now
@@ -281,7 +281,7 @@ class Core:
             await self.world_runner.command(world.id, work, asked=asked, request=request)
             await self.bring_on(world.id)
         elif request is not None:
-            await self.conversation.database.write(lambda s: once(s, request, lambda: answers))
+            await write_once(self.conversation.database, request, lambda _: answers)
         return answers
 
     async def tick(self, world_id: str, ticks: int) -> WorldTime:

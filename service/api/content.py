@@ -5,7 +5,6 @@ file; files of other programs are looked at, and then taken in.
 import asyncio
 import json
 import os
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,7 +25,7 @@ from service.content.files import read_bytes, write_all
 from service.core import Core
 from service.errors import ContentChanged, ContentFixed, Invalid
 from service.locales import Phrase
-from service.store.idempotency import Once, once
+from service.store.idempotency import Once, write_once
 
 router = APIRouter(prefix="/content", tags=["world"], dependencies=[KNOWN_QUERY])
 
@@ -112,8 +111,8 @@ async def change_content(
     if if_match.strip('"') != part.etag:
         raise ContentChanged(file=part.file)
     files = await asyncio.to_thread(changed_part, directory, part, body.values, body.picture)
-    write = partial(write_part, directory, part, files)
-    await deps.conversation.database.write(lambda s: once(s, Once.of(world_id, asked), write))
+    request = Once.of(world_id, asked)
+    await write_once(deps.conversation.database, request, lambda _: write_part(directory, part, files))
     deps.content_reload.watch()
 
 
@@ -149,12 +148,12 @@ async def import_content(
     if if_match is not None and if_match.strip('"') != told.etag:
         raise ContentChanged(file=min(files))
 
-    def work() -> ImportOut:
+    def work(_: object) -> ImportOut:
         if told.written:
             write_all(directory, files)
         return told
 
-    done = await deps.conversation.database.write(lambda s: once(s, Once.of(world_id, asked), work))
+    done = await write_once(deps.conversation.database, Once.of(world_id, asked), work)
     if done.written:
         deps.content_reload.watch()
     return done

@@ -14,6 +14,7 @@ from service.api.dependencies import (
     KNOWN_QUERY,
     AsAsked,
     Conversation,
+    OnceReadAnew,
     Serving,
     Slug,
     WorldId,
@@ -63,7 +64,7 @@ from service.runtime.client_actions import talk, talk_with_player
 from service.runtime.tables import sit_down
 from service.runtime.world_session import WorldSession
 from service.store.events import Asked
-from service.store.idempotency import Once, Replayed, first_answer, once
+from service.store.idempotency import Once, Replayed, first_answer, once, write_once
 from service.store.jobs import job_of
 from service.store.phase import Loudness, Phase, Speaker
 from service.store.tables import ConversationKey, ConversationRow, TurnRow, takes_part
@@ -88,7 +89,7 @@ async def start_conversation(
     response: Response,
     deps: Serving,
     world_id: WorldId,
-    asked: AsAsked,
+    request: OnceReadAnew,
     key: Asking,
     wait: Wait = False,
 ) -> ConversationDetail:
@@ -105,7 +106,6 @@ async def start_conversation(
     require_player(key, body.player_id if body.mode == "player" else None)
     wanted, names = _start(body, deps), deps.conversation.models.names()
     begin = talk_with_player if body.mode == "player" else talk
-    request = Once.of(world_id, asked, is_read_anew=True)
     begun = await deps.start_talk(
         world_id, lambda s, lived: begin(s, lived, wanted, names), request, asked_with=key.name
     )
@@ -155,14 +155,18 @@ async def read_conversation(conversation_id: Slug, deps: Serving, world_id: Worl
 
 @router.post("/{conversation_id}/end", responses=describe(409))
 async def end_conversation(
-    conversation_id: Slug, response: Response, deps: Serving, world_id: WorldId, asked: AsAsked, wait: Wait = False
+    conversation_id: Slug,
+    response: Response,
+    deps: Serving,
+    world_id: WorldId,
+    request: OnceReadAnew,
+    wait: Wait = False,
 ) -> ConversationDetail:
     """End a running conversation now. What was said stays; its closing runs on its own, and with `wait=true` the answer
     comes after it. One that has ended is answered with what came of it.
 
     One that the living world holds is remembered when the world's clock goes on, and not waited for.
     """
-    request = Once.of(world_id, asked, is_read_anew=True)
     await first_answer(deps.end_talk(ConversationKey(world_id, conversation_id), request))
     ended = await views.read_conversation(deps, world_id, conversation_id)
     return await _answer(deps, world_id, conversation_id, response, wait=wait and not ended.living)
@@ -178,7 +182,7 @@ async def close_conversation(
     response: Response,
     deps: Serving,
     world_id: WorldId,
-    asked: AsAsked,
+    request: OnceReadAnew,
     wait: Wait = False,
     give_up: Annotated[bool, Query(description="Do not: it is not tried again by itself any more either")] = False,
 ) -> ConversationDetail:
@@ -190,8 +194,7 @@ async def close_conversation(
     def work(session: Session) -> None:
         decide(session, conversation_of(session, world_id, conversation_id, lock=True))
 
-    request = Once.of(world_id, asked, is_read_anew=True)
-    await first_answer(deps.conversation.database.write(lambda s: once(s, request, partial(work, s))))
+    await first_answer(write_once(deps.conversation.database, request, work))
     return await _answer(deps, world_id, conversation_id, response, wait=wait)
 
 
@@ -299,7 +302,7 @@ async def choose_in_conversation(
 
 @router.post("/{conversation_id}/join", responses=describe(409))
 async def join_conversation(
-    key: Conversation, body: SeatIn, deps: Serving, asked: AsAsked, asking: Asking
+    key: Conversation, body: SeatIn, deps: Serving, request: OnceReadAnew, asking: Asking
 ) -> ConversationDetail:
     """Sit down with those who talk: a player breaks into a talk that goes on, and speaks next; or somebody who stands
     beside sits down at a player's table. Up to four sit at one (`KATARIBE_WORLD__TABLE`).
@@ -308,7 +311,6 @@ async def join_conversation(
     stand still until it is over.
     """
     most = deps.conversation.settings.max_turns_with_player
-    request = Once.of(key.world_id, asked, is_read_anew=True)
 
     def work(session: Session, lived: WorldSession) -> tuple[str, ...]:
         row = sit_down(session, lived, key.conversation_id, body.person_id, most)
@@ -322,21 +324,19 @@ async def join_conversation(
 
 
 @router.post("/{conversation_id}/leave", responses=describe(409))
-async def leave_conversation(key: Conversation, body: SeatIn, deps: Serving, asked: AsAsked) -> ConversationDetail:
+async def leave_conversation(
+    key: Conversation, body: SeatIn, deps: Serving, request: OnceReadAnew
+) -> ConversationDetail:
     """Get up from the table. The others go on, and soon part if it was the player; with fewer than two the conversation
     ends. All remember what they heard.
     """
-    request = Once.of(key.world_id, asked, is_read_anew=True)
 
     def work(session: Session) -> tuple[str, ...]:
         row, world = held(session, deps.conversation.worlds, key)
         leave_table(session, row, world, body.person_id)
         return row.person_ids
 
-    with suppress(Replayed):
-        people = await deps.conversation.database.write(lambda s: once(s, request, partial(work, s)))
-        await _tell_table(deps, key, people)
-    return await views.read_conversation(deps, *key)
+    return await _change_table(deps, key, request, work)
 
 
 @router.post("/{conversation_id}/interrupt", responses=describe(409))
@@ -344,7 +344,7 @@ async def interrupt_conversation(
     key: Conversation,
     body: InterruptIn,
     deps: Serving,
-    asked: AsAsked,
+    request: OnceReadAnew,
 ) -> ConversationDetail:
     """Cut short what the other is saying, or has just said: only what was heard stays in the transcript and is
     remembered, and it is the human's turn. Where nothing was heard, nothing was said.
@@ -356,9 +356,8 @@ async def interrupt_conversation(
     def work(session: Session) -> None:
         interrupt(session, deps.conversation.worlds, key, heard, spoken)
 
-    request = Once.of(key.world_id, asked, is_read_anew=True)
     with suppress(Replayed):
-        await deps.conversation.database.write(lambda s: once(s, request, partial(work, s)))
+        await write_once(deps.conversation.database, request, work)
         async with deps.jobs.dropped(job_of(key)):
             stream.hush(key)
     return await views.read_conversation(deps, *key)
@@ -367,10 +366,8 @@ async def interrupt_conversation(
 @router.post("/{conversation_id}/playback", status_code=204, responses=describe(409))
 async def report_playback(key: Conversation, body: PlaybackIn, deps: Serving, asked: AsAsked) -> None:
     """What was said is still being played to the human: its silence, which may end the conversation, begins now."""
-    request = Once.of(key.world_id, asked)
-    await deps.conversation.database.write(
-        lambda s: once(s, request, lambda: keep_listening(s, deps.conversation.worlds, key, body.utterance_id))
-    )
+    work = partial(keep_listening, worlds=deps.conversation.worlds, key=key, utterance_id=body.utterance_id)
+    await write_once(deps.conversation.database, Once.of(key.world_id, asked), work)
 
 
 @router.post("/{conversation_id}/take-over", responses=describe(409))
@@ -378,10 +375,10 @@ async def take_over_speaker(
     key: Conversation,
     body: SpeakerIn,
     deps: Serving,
-    asked: AsAsked,
+    request: OnceReadAnew,
 ) -> ConversationDetail:
     """From now on a human speaks for that person, instead of a model; `say` is how. It keeps a memory of its own."""
-    return await _speaks(deps, key, body.person_id, Speaker.HUMAN, asked)
+    return await _speaks(deps, key, body.person_id, Speaker.HUMAN, request)
 
 
 @router.post("/{conversation_id}/hand-back", responses=describe(409))
@@ -389,10 +386,10 @@ async def hand_back_speaker(
     key: Conversation,
     body: SpeakerIn,
     deps: Serving,
-    asked: AsAsked,
+    request: OnceReadAnew,
 ) -> ConversationDetail:
     """From now on a model speaks for that person again."""
-    return await _speaks(deps, key, body.person_id, Speaker.MODEL, asked)
+    return await _speaks(deps, key, body.person_id, Speaker.MODEL, request)
 
 
 @router.post("/{conversation_id}/actions/{call_id}/result", responses=describe(409))
@@ -408,12 +405,12 @@ async def say_what_became_of_action(
     The speaker is told before its next words, and only what is done is remembered. What nobody says anything of has
     come to nothing.
     """
-    worlds, request = deps.conversation.worlds, Once.of(key.world_id, asked)
+    worlds = deps.conversation.worlds
 
     def work(session: Session) -> ActionCallOut:
         return ActionCallOut.of(settle(session, worlds, key, call_id, ok=body.ok, message=body.message))
 
-    call = await deps.conversation.database.write(lambda s: once(s, request, partial(work, s)))
+    call = await write_once(deps.conversation.database, Once.of(key.world_id, asked), work)
     deps.conversation.stream.tell(key)
     return call
 
@@ -473,17 +470,23 @@ async def _answer(
 
 
 async def _speaks(
-    deps: Core, key: ConversationKey, person_id: str, speaker: Speaker, asked: Asked
+    deps: Core, key: ConversationKey, person_id: str, speaker: Speaker, request: Once | None
 ) -> ConversationDetail:
     """An utterance of the person in the making is dropped."""
     worlds, told = deps.conversation.worlds, deps.conversation.stream.sentences_told(key)
-    request = Once.of(key.world_id, asked, is_read_anew=True)
 
     def work(session: Session) -> tuple[str, ...]:
         return hand_over(session, worlds, key, person_id, speaker, told).person_ids
 
+    return await _change_table(deps, key, request, work)
+
+
+async def _change_table(
+    deps: Core, key: ConversationKey, request: Once | None, work: Callable[[Session], tuple[str, ...]]
+) -> ConversationDetail:
+    """Let `work` change who is there, or who speaks; it answers who is there then."""
     with suppress(Replayed):
-        people = await deps.conversation.database.write(lambda s: once(s, request, partial(work, s)))
+        people = await write_once(deps.conversation.database, request, work)
         await _tell_table(deps, key, people)
     return await views.read_conversation(deps, *key)
 

@@ -38,14 +38,15 @@ Text = Annotated[str, Field(min_length=1, max_length=200, pattern=NOT_BLANK)]
 Now = Annotated[WorldTimeText, Field(description="the world time at which the world's clock stands")]
 
 
-def _whole(value: object) -> object:
+def whole(value: Any) -> Any:
+    """A whole number as one, to its last digit."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Whole = Annotated[int, BeforeValidator(_whole), Field(strict=True)]
+Whole = Annotated[int, BeforeValidator(whole), Field(strict=True)]
 """A JSON integer: ``5``, and ``5.0`` as engines write it whose numbers are all floats; not ``"5"``, not ``true``."""
 
-OneToTen = Annotated[int, Field(strict=True, ge=1, le=10), BeforeValidator(_whole)]
+OneToTen = Annotated[int, Field(strict=True, ge=1, le=10), BeforeValidator(whole)]
 """The same, from 1 to 10."""
 
 
@@ -69,7 +70,7 @@ _FLAG_CHARACTERS, _LARGEST_FLAG = 100, 1e15
 
 
 def _flag(value: object) -> object:
-    value = _whole(_plain(value))
+    value = whole(_plain(value))
     is_number = isinstance(value, int | float) and abs(value) <= _LARGEST_FLAG
     if isinstance(value, bool) or is_number or (isinstance(value, str) and len(value) <= _FLAG_CHARACTERS):
         return value
@@ -293,3 +294,11 @@ Conversation = Annotated[ConversationKey, Depends(_conversation_key)]
 AsAsked = Annotated[Asked, Depends(_asked)]
 """The request as the log of its world keeps it; every operation that changes something takes it, and its key with it.
 """
+
+
+async def _once(asked: AsAsked, world_id: WorldId) -> Once | None:
+    return Once.of(world_id, asked, is_read_anew=True)
+
+
+OnceReadAnew = Annotated[Once | None, Depends(_once)]
+"""The request by its key, done once; what it is answered is read anew each time."""

@@ -3,7 +3,6 @@
 import asyncio
 import io
 from collections.abc import Iterable, Sequence
-from functools import partial
 from itertools import islice
 from typing import Annotated
 
@@ -50,7 +49,7 @@ from service.memory.record import Group, Item, Kind, Memory
 from service.memory.seed_lines import MOST_LINES, GivenLine, read_lines, read_past
 from service.memory.seeding import Seeded, seed
 from service.people.worlds import WorldView
-from service.store.idempotency import Once, first_answer, once
+from service.store.idempotency import Once, first_answer, write_once
 from service.store.jobs import JobKind, jobs_waiting
 from service.store.tables import MemoryAuditRow
 
@@ -226,8 +225,7 @@ async def give_past(
         world = deps.conversation.worlds.open(session, world_id, lock=True)
         return seed(session, world, deps.conversation.memory, group.person_id, lines, author)
 
-    given = Once.of(world_id, asked, is_read_anew=True)
-    writing = deps.conversation.database.write(lambda s: once(s, given, partial(work, s)))
+    writing = write_once(deps.conversation.database, Once.of(world_id, asked, is_read_anew=True), work)
     done = await first_answer(writing, lambda known: Seeded(**known))
     waiting, pending = await _brought(deps, group)
     return SeededOut.of(done, person_id=group.person_id, waiting=waiting, pending_vectors=pending)
@@ -329,7 +327,9 @@ async def list_memories(
 async def read_memory_item(group: Owner, memory_id: MemoryId, deps: Serving, world: World) -> OneMemoryOut:
     """One memory of a person, as it is now; one that has faded, too."""
     item = find(await deps.conversation.memory.items(group, world.now, forgotten=True), memory_id)
-    return await _shown(deps, world, group, item)
+    given = await deps.conversation.database.read(lambda s: seeds_of(s, group, [item]))
+    gone = await deps.conversation.memory.forgotten(group, world.now)
+    return OneMemoryOut(**views.memory(item, world, group.person_id, given, gone))
 
 
 @router.patch("/people/{person_id}/memories/{memory_id}")
@@ -407,12 +407,6 @@ async def _brought(deps: Core, group: Group) -> tuple[int, int]:
         return waiting, await talk.memory.pending_vectors(group, now)
     except GraphUnavailable:
         return waiting, 0  # what waits has no vectors that could be counted
-
-
-async def _shown(deps: Core, world: WorldView, group: Group, item: Item) -> OneMemoryOut:
-    given = await deps.conversation.database.read(lambda s: seeds_of(s, group, [item]))
-    gone = await deps.conversation.memory.forgotten(group, world.now)
-    return OneMemoryOut(**views.memory(item, world, group.person_id, given, gone))
 
 
 def _listed(items: Iterable[Item], world: WorldView, kinds: frozenset[Kind], about: str | None) -> list[Item]:

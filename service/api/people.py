@@ -23,6 +23,7 @@ from service.api.dependencies import (
     ChangeIn,
     In,
     MayBeLeftOut,
+    OnceReadAnew,
     Serving,
     Slug,
     Text,
@@ -229,7 +230,7 @@ async def show_person(person_id: PersonId, deps: Serving, world_id: WorldId) -> 
 
 @router.patch("/characters/{person_id}", responses=describe(409))
 async def change_character(
-    person_id: PersonId, body: CharacterIn, deps: Serving, world_id: WorldId, asked: AsAsked
+    person_id: PersonId, body: CharacterIn, deps: Serving, world_id: WorldId, asked: AsAsked, request: OnceReadAnew
 ) -> PersonDetail:
     """An author's hand: set how the character decides, put it somewhere, set its needs, give or take things.
 
@@ -244,21 +245,19 @@ async def change_character(
             set_decision(session, world_session, person_id, body.decision)
         amend(session, world_session, person_id, **body.model_dump(exclude={"decision"}))
 
-    request = Once.of(world_id, asked, is_read_anew=True)
     await first_answer(deps.world_runner.command(world_id, work, asked=asked, request=request))
     return await show_person(person_id, deps, world_id)
 
 
 @router.patch("/npcs/{person_id}", responses=describe(409))
 async def change_npc(
-    person_id: PersonId, body: NpcIn, deps: Serving, world_id: WorldId, asked: AsAsked
+    person_id: PersonId, body: NpcIn, deps: Serving, world_id: WorldId, asked: AsAsked, request: OnceReadAnew
 ) -> PersonDetail:
     """An author's hand: set the NPC's mood from now on, and its affinity towards characters; give or take things."""
 
     def work(session: Session, world_session: WorldSession) -> None:
         amend_npc(session, world_session, person_id, **body.model_dump())
 
-    request = Once.of(world_id, asked, is_read_anew=True)
     await first_answer(deps.world_runner.command(world_id, work, asked=asked, request=request))
     return await show_person(person_id, deps, world_id)
 

@@ -17,6 +17,7 @@ from service.api.dependencies import (
     After,
     AsAsked,
     AtMost,
+    OnceReadAnew,
     Serving,
     Slug,
     WorldId,
@@ -61,7 +62,7 @@ from service.locales import Phrase
 from service.people.proposals import Proposal
 from service.people.worlds import WorldView
 from service.runtime import snapshots
-from service.store.idempotency import Once, Replayed, first_answer, once
+from service.store.idempotency import Once, Replayed, first_answer, once, write_once
 from service.store.jobs import job_of
 from service.store.perception import perceivers
 from service.store.phase import Phase, ProposalState
@@ -82,7 +83,7 @@ async def begin_scene(
     response: Response,
     deps: Serving,
     world_id: WorldId,
-    asked: AsAsked,
+    request: OnceReadAnew,
 ) -> SceneDetail:
     """Begin a scene: one of the game's files, or a whole one. It stands before its first turn; nobody in it is kept
     from living meanwhile.
@@ -90,7 +91,6 @@ async def begin_scene(
     refuse(((body.scene_id is None) == (body.scene is None), "body.scene_id", "answers.invalid_fields.one_scene"))
     deps.require_models()
     conversation = deps.conversation
-    request = Once.of(world_id, asked, is_read_anew=True)
 
     def work(session: Session) -> str:
         world = conversation.worlds.open(session, world_id, lock=True)
@@ -98,7 +98,7 @@ async def begin_scene(
         conversation.budget.require_talk(session)
         return begin(session, world, scene, conversation.models.names()).scene_id or ""
 
-    scene_id = await first_answer(conversation.database.write(lambda s: once(s, request, partial(work, s))))
+    scene_id = await first_answer(write_once(conversation.database, request, work))
     response.headers["Location"] = views.address(world_id, f"/scenes/{scene_id}")
     return await read_scene_of_world(scene_id, deps, world_id)
 
@@ -174,8 +174,7 @@ async def speak_turns(
         go_on(session, conversation.worlds, row.key, body.count)
         return row.key
 
-    request = Once.of(world_id, asked, is_read_anew=True)
-    writing = conversation.database.write(lambda s: once(s, request, partial(work, s)))
+    writing = write_once(conversation.database, Once.of(world_id, asked, is_read_anew=True), work)
     key = await first_answer(writing, lambda known: ConversationKey(*known))
     await _carry_on(deps, key, response, wait=wait)
     response.headers["Location"] = views.address(world_id, f"/scenes/{scene_id}")
@@ -236,7 +235,7 @@ async def _intervene(
         return row.number, _intervention(worlds.open(session, key.world_id), row)
 
     async with nullcontext() if speaks_on else deps.jobs.dropped(job_of(key)):
-        return await deps.conversation.database.write(lambda s: once(s, request, partial(work, s)))
+        return await write_once(deps.conversation.database, request, work)
 
 
 @router.post("/{scene_id}/end", status_code=202, responses=_WAITED | describe(409))
@@ -313,7 +312,7 @@ async def judge_proposal(
         row = judge(session, conversation.memory, world, key, proposal_id, state, body.text, body.importance)
         return _proposal(world, row)
 
-    found = await conversation.database.write(lambda s: once(s, Once.of(world_id, asked), partial(work, s)))
+    found = await write_once(conversation.database, Once.of(world_id, asked), work)
     await deps.bring_on(world_id)
     return found
 

@@ -43,7 +43,7 @@ from service.locales import Language, Phrase
 from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
 from service.store.events import Asked
-from service.store.idempotency import Once, Replayed, once, require_new
+from service.store.idempotency import Once, Replayed, require_new, write_once
 from service.store.usage import CostOut
 from service.usage import Usage
 
@@ -192,7 +192,7 @@ async def _kept(deps: Core, world: WorldView, asked: Asked, answer: T) -> T:
     """The answer, which costs model calls and changes nothing; the same request again is not asked of them again."""
     request = Once.of(world.id, asked)
     if request is not None:
-        await deps.conversation.database.write(lambda s: once(s, request, lambda: answer))
+        await write_once(deps.conversation.database, request, lambda _: answer)
     return answer
 
 

@@ -12,6 +12,7 @@ from service.api.dependencies import (
     After,
     AsAsked,
     AtMost,
+    OnceReadAnew,
     Serving,
     Slug,
     World,
@@ -83,7 +84,7 @@ async def change_world(body: WorldIn, deps: Serving, world_id: WorldId, asked: A
 
 
 @router.put("/world/clock", responses=describe(409))
-async def set_clock(body: ClockIn, deps: Serving, world_id: WorldId, asked: AsAsked) -> WorldOut:
+async def set_clock(body: ClockIn, deps: Serving, world_id: WorldId, request: OnceReadAnew) -> WorldOut:
     """Let the clock run by itself, or by ticks alone.
 
     `running`: it goes on by `speed` world minutes a real minute. With `pace` exact it waits for what is decided and
@@ -91,7 +92,6 @@ async def set_clock(body: ClockIn, deps: Serving, world_id: WorldId, asked: AsAs
     come too late are dropped. Ticks move a running clock, too. `mode` manual stops the world as `POST /world/stop`
     does.
     """
-    request = Once.of(world_id, asked, is_read_anew=True)
     await first_answer(
         deps.world_runner.set_clock(world_id, mode=body.mode, speed=body.speed, pace=body.pace, request=request)
     )
@@ -99,16 +99,14 @@ async def set_clock(body: ClockIn, deps: Serving, world_id: WorldId, asked: AsAs
 
 
 @router.post("/world/stop")
-async def stop_world(deps: Serving, world_id: WorldId, asked: AsAsked) -> WorldOut:
+async def stop_world(deps: Serving, world_id: WorldId, request: OnceReadAnew) -> WorldOut:
     """Let the world stand: at the last minute that is settled, with the clock set to manual.
 
     What was ordered and is not lived yet is taken back, a tick that waits for it answers 409, and model calls in flight
     are let go. What has been lived is kept, and told when the world goes on. Stopping a world that stands changes
     nothing. Where another replica moves the world, it stands within seconds.
     """
-    request = Once.of(world_id, asked, is_read_anew=True)
-    await first_answer(deps.world_runner.set_clock(world_id, mode="manual", request=request))
-    return await deps.read(world_id, lambda s, world: _world(s, deps, world))
+    return await set_clock(ClockIn(mode="manual"), deps, world_id, request)
 
 
 @router.delete("/world", status_code=204, responses=describe(409))

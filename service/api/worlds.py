@@ -29,7 +29,7 @@ from service.history.compare import Comparison, compare
 from service.history.rewind import PastMoment
 from service.runtime import snapshots
 from service.runtime.snapshots import WorldSnapshot
-from service.store.idempotency import Once, once
+from service.store.idempotency import Once, write_once
 from service.store.tables import ConversationRow, WorldRow
 from world.time import WorldTime
 
@@ -98,7 +98,7 @@ async def list_snapshots(deps: Serving, world_id: WorldId) -> list[WorldSnapshot
 async def delete_snapshot(name: Slug, deps: Serving, world_id: WorldId, asked: AsAsked) -> None:
     """Let go of a snapshot; the world stays as it is."""
     request = Once.of(world_id, asked)
-    await deps.conversation.database.write(lambda s: once(s, request, lambda: snapshots.remove(s, world_id, name)))
+    await write_once(deps.conversation.database, request, lambda s: snapshots.remove(s, world_id, name))
 
 
 @router.post("/world/restore", responses=describe(404, 409))

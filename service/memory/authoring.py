@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, Literal
 
 from sqlalchemy.orm import Mapped
@@ -34,7 +33,7 @@ from service.memory.record import (
 )
 from service.memory.telling import ref_of, turns_of
 from service.people.worlds import WorldRepository, WorldView
-from service.store.idempotency import Once, once
+from service.store.idempotency import Once, write_once
 from service.store.ids import new_id
 from service.store.session import Database
 from service.store.tables import MemoryAuditRow, MemoryRow
@@ -154,7 +153,7 @@ async def _change_once(
         audit(session, world, group.person_id, author, change.action, item, after=shown(after))
         return after
 
-    return await database.write(lambda s: once(s, request, partial(work, s)))
+    return await write_once(database, request, work)
 
 
 def audit(

@@ -37,7 +37,7 @@ from service.runtime.world_clock import (
 from service.runtime.world_run import WorldDependencies
 from service.runtime.world_session import WorldSession
 from service.store.events import Asked, log_command
-from service.store.idempotency import Once, first_answer, once
+from service.store.idempotency import Once, first_answer, once, write_once
 from service.store.tables import WorldRow
 from world.time import WorldTime, iso
 
@@ -244,7 +244,7 @@ class WorldRunner:
             if mode == "manual":
                 row.target = None
 
-        await self._database.write(lambda s: once(s, request, partial(work, s)))
+        await write_once(self._database, request, work)
         if mode == "manual":
             await self.world(world_id).halt()
         self._looks.soon()

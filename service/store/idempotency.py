@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -14,6 +15,7 @@ from sqlmodel import Session, col
 
 from service.errors import KeyReused
 from service.store.events import Asked
+from service.store.session import Database
 from service.store.tables import IdempotencyRow
 
 T = TypeVar("T")
@@ -90,6 +92,11 @@ def once(session: Session, request: Once | None, work: Callable[[], T]) -> T:
     answer = to_jsonable_python(request.shown(done))
     session.execute(update(IdempotencyRow).filter_by(**mine).values(answer=answer))
     return done
+
+
+async def write_once(database: Database, request: Once | None, work: Callable[[Session], T]) -> T:
+    """What `work` gives, done at most once per key in a transaction of its own. Raises: as `once`."""
+    return await database.write(lambda s: once(s, request, partial(work, s)))
 
 
 async def first_answer(doing: Awaitable[T], read: Callable[[Any], T] = lambda answer: answer) -> T:

@@ -39,9 +39,8 @@ from service.errors import AnswerFailed, ModelError, NoSuchModel, NotFound, Stop
 from service.locales import Phrase
 from service.people.worlds import WorldView
 from service.runtime.made_people import put_person
-from service.runtime.world_session import WorldSession
 from service.store.events import Asked
-from service.store.idempotency import Once, first_answer, once
+from service.store.idempotency import Once, first_answer, write_once
 from service.store.ids import new_id
 from service.store.jobs import job_of
 from service.store.phase import EndReason, Phase, Speaker
@@ -139,12 +138,10 @@ async def let_in(deps: Core, world_id: str, wanted: ChatTarget) -> None:
         return
     body = json.dumps({"kind": "player", "name": wanted.player_id})
     asked = Asked(method="PUT", path=f"/people/{wanted.player_id}", query="", body=body, key="")
-    made = read_made(wanted.player_id, body.encode())
-
-    def make(session: Session, world_session: WorldSession) -> None:
-        put_person(session, deps.conversation.worlds, world_session, made)
-
-    await deps.world_runner.command(world_id, make, keeps_decisions=True, asked=asked)
+    made, worlds = read_made(wanted.player_id, body.encode()), deps.conversation.worlds
+    await deps.world_runner.command(
+        world_id, lambda s, lived: put_person(s, worlds, lived, made), keeps_decisions=True, asked=asked
+    )
 
 
 async def begin(deps: Core, world_id: str, wanted: ChatTarget, body: ChatIn, request: Once | None) -> Begun:
@@ -156,7 +153,7 @@ async def begin(deps: Core, world_id: str, wanted: ChatTarget, body: ChatIn, req
         BudgetExhausted: the day has no room for another conversation.
     """
     task = _Beginning(deps=deps, world_id=world_id, wanted=wanted, body=body)
-    begun = await first_answer(deps.conversation.database.write(lambda s: once(s, request, partial(task.begin, s))))
+    begun = await first_answer(write_once(deps.conversation.database, request, task.begin))
     for key in task.ended:
         deps.conversation.stream.hush(key)
     if begun.get("conversation_id") is not None:

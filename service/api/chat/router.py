@@ -40,11 +40,8 @@ _DONE = format_sse_event(data_str="[DONE]")
 @router.get("/models")
 async def list_models(deps: Serving, world_id: WorldId) -> ModelList:
     """Everybody to talk to, as a chat client lists its models."""
-
-    def people(world: WorldView) -> list[str]:
-        return [*sorted(world.cast.npcs), *sorted(world.cast.characters)]
-
-    return ModelList(data=await deps.read(world_id, lambda _, world: [_model(world, one) for one in people(world)]))
+    world = await deps.read(world_id, lambda _, world: world)
+    return ModelList(data=[_model(world, one) for one in (*sorted(world.cast.npcs), *sorted(world.cast.characters))])
 
 
 @router.get("/models/{model}")
@@ -103,9 +100,7 @@ async def _unless_gone(request: Request, speech: AnswerStream, awaited: Coroutin
     waiting, leaving = asyncio.ensure_future(awaited), asyncio.ensure_future(has_left(request))
     try:
         await asyncio.wait((waiting, leaving), return_when=asyncio.FIRST_COMPLETED)
-        if waiting.done():
-            return waiting.result()
-        return None
+        return waiting.result() if waiting.done() else None
     finally:
         leaving.cancel()
         if not waiting.done():

@@ -23,7 +23,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
 from service.api.access import ACCESS
-from service.api.dependencies import MEDIA_TYPE, NOT_BLANK, REF, In, describe
+from service.api.dependencies import MEDIA_TYPE, NOT_BLANK, REF, In, describe, whole
 from service.api.key import OPEN
 from service.errors import KataribeError, KeyMissing, LinesWrong, NoSuchModel, StoreFull, StoreUnavailable
 from service.locales import Language, Listed, language_accepted, room, sentence
@@ -108,13 +108,13 @@ def language_of(request: HTTPConnection) -> Language:
 def install(app: FastAPI, *, keyed: bool) -> None:
     """Make every error of the app a problem, and describe what a problem is; and, where it is `keyed`, the key."""
     app.exception_handlers |= {
-        KataribeError: _ours,
+        KataribeError: _refused,
         RequestValidationError: _validation,
         WebSocketRequestValidationError: _validation,
         HTTPException: _http,
         Replayed: _replayed,
-        OperationalError: _store,
-        Exception: _bug,
+        OperationalError: _refused,
+        Exception: _refused,
     }
     app.openapi = cache(partial(_described, app.openapi, keyed=keyed))  # type: ignore[method-assign]  # the way FastAPI documents
 
@@ -185,8 +185,11 @@ def answer(scope: Scope, error: KataribeError) -> JSONResponse:
     return _answer(scope, problem_of(error, language_of(HTTPConnection(scope))), headers)
 
 
-async def _ours(request: HTTPConnection, error: KataribeError) -> JSONResponse:
-    return answer(request.scope, error)
+async def _refused(request: HTTPConnection, error: Exception) -> JSONResponse:
+    """What is none of our errors is the store's, or a bug: the log has it, the client is not shown our insides."""
+    if isinstance(error, OperationalError):
+        error = StoreFull() if is_full(error) else StoreUnavailable()
+    return answer(request.scope, error if isinstance(error, KataribeError) else KataribeError())
 
 
 async def _validation(
@@ -219,15 +222,10 @@ def expected(error: Mapping[str, Any], language: Language) -> str:
     if form not in room(language, "answers.expected"):
         return str(error["msg"])
     facts = {
-        name: Listed(re.split(", | or ", fact), last="common.or") if name in _CHOICES else _number(fact)
+        name: Listed(re.split(", | or ", fact), last="common.or") if name in _CHOICES else whole(fact)
         for name, fact in ctx.items()
     }
     return sentence(language, f"answers.expected.{form}", **facts)
-
-
-def _number(fact: Any) -> Any:
-    """A bound that is a whole number as one, to its last digit."""
-    return int(fact) if isinstance(fact, float) and fact.is_integer() else fact
 
 
 async def _http(request: Request, error: HTTPException) -> JSONResponse:
@@ -258,15 +256,6 @@ async def _replayed(request: Request, known: Replayed) -> Response:
     if status == 204:
         return Response(status_code=status, headers=headers)
     return JSONResponse(known.answer, status, headers)
-
-
-async def _store(request: Request, error: OperationalError) -> JSONResponse:
-    return answer(request.scope, StoreFull() if is_full(error) else StoreUnavailable())
-
-
-async def _bug(request: Request, _: Exception) -> JSONResponse:
-    """A bug of ours: the log has it, the client is not shown our insides."""
-    return answer(request.scope, KataribeError())
 
 
 def openai_error(problem: Problem) -> OpenAIError:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, Field, JsonValue, ValidationError, WithJsonSchema, create_model
 
 from service.content.actions import GameAction
+from service.content.fields import clipped
 from service.content.profile import Emotion
 from service.conversation.utterance import is_nonsense, within
 from service.store.phase import Loudness
@@ -29,8 +30,7 @@ Utterance = Annotated[str, Field(min_length=1, max_length=LONGEST_WORDS), _CUT]
 
 
 def _one_act(value: Any) -> Any:
-    act = " ".join(value.split()) if isinstance(value, str) else ""
-    act = act if len(act) <= LONGEST_ACT else f"{act[: LONGEST_ACT - 1]}…"
+    act = clipped(" ".join(value.split()), LONGEST_ACT) if isinstance(value, str) else ""
     return "" if is_nonsense(act) else act
 
 

@@ -98,7 +98,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from service.locales import Language, Phrase, room, sentence
 from service.usage import Usage
@@ -202,6 +202,16 @@ class NotFound(KataribeError, status=404):
         """See KataribeError; the kind is said in that language."""
         kind = Phrase(f"kinds.{self.facts['kind']}")
         return sentence(language, f"errors.{self.slug}", **self.facts | {"kind": kind, "hint": self._hint})
+
+
+Sought = TypeVar("Sought")
+
+
+def existing(found: Sought | None, kind: str, sought: object, *, among: Iterable[str] = ()) -> Sought:
+    """What was `found` of that kind under what was `sought`. Raises: NotFound: nothing was."""
+    if found is None:
+        raise NotFound(kind=kind, id=sought, among=among)
+    return found
 
 
 class NoSuchWorld(NotFound):

@@ -23,7 +23,7 @@ from service.api.dependencies import (
 )
 from service.api.schemas import CommitmentIn, CommitmentOut, Page
 from service.decision.options import action_name, option_line, why
-from service.errors import CommitmentOver, NotFound
+from service.errors import CommitmentOver, existing
 from service.locales import language_accepted
 from service.people.commitments import as_commitment, settle
 from service.people.worlds import WorldView
@@ -247,9 +247,7 @@ async def settle_commitment(
     """
 
     def work(session: Session, world_session: WorldSession) -> CommitmentOut:
-        row = session.get(CommitmentRow, (world_id, commitment_id))
-        if row is None:
-            raise NotFound(kind="commitment", id=commitment_id)
+        row = existing(session.get(CommitmentRow, (world_id, commitment_id)), "commitment", commitment_id)
         if row.state != CommitmentState.OPEN:
             raise CommitmentOver(id=commitment_id, state=row.state)
         settle(session, world_session.world, row, CommitmentState(body.state))

@@ -56,7 +56,7 @@ from service.conversation.scenes import begin, definition_of, following, go_on, 
 from service.conversation.transcript import turns_of, turns_said
 from service.conversation.turn_taking import interventions_in
 from service.core import Core
-from service.errors import NotFound, SceneOver, refuse
+from service.errors import NotFound, SceneOver, existing, refuse
 from service.history.rewind import PastMoment
 from service.locales import Phrase
 from service.people.proposals import Proposal
@@ -367,10 +367,7 @@ async def _carry_on(deps: Core, key: ConversationKey, response: Response, *, wai
 
 
 def _authored(world: WorldView, scene_id: str | None) -> Scene:
-    scene = world.cast.scenes.get(scene_id or "")
-    if scene is None:
-        raise NotFound(kind="scene", id=scene_id)
-    return scene
+    return existing(world.cast.scenes.get(scene_id or ""), "scene", scene_id)
 
 
 def _effect(body: InterventionIn) -> SceneEffect:

@@ -21,8 +21,8 @@ from service.api.dependencies import (
     describe,
 )
 from service.api.schemas import Page
-from service.errors import NotFound
-from service.store.idempotency import Once, once
+from service.errors import existing
+from service.store.idempotency import Once, write_once
 from service.store.jobs import JobKind
 from service.store.tables import JobKey, JobRow
 
@@ -75,16 +75,15 @@ async def change_work(
     """
 
     def work(session: Session) -> WorkOut:
-        row = session.get(JobRow, JobKey(world_id, kind, job_key), with_for_update=True)
-        if row is None:
-            raise NotFound(kind="work", id=job_key)
+        found = session.get(JobRow, JobKey(world_id, kind, job_key), with_for_update=True)
+        row = existing(found, "work", job_key)
         row.is_cancelled = body.do == "cancel"
         if body.do == "again":
             row.due_at = time.time()
             session.info["enqueued"] = {kind}
         return _out(row)
 
-    return await deps.conversation.database.write(lambda s: once(s, Once.of(world_id, asked), lambda: work(s)))
+    return await write_once(deps.conversation.database, Once.of(world_id, asked), work)
 
 
 def _out(row: JobRow) -> WorkOut:

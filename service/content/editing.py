@@ -27,7 +27,7 @@ from service.content.maps import FacilityEntry, NodeEntry
 from service.content.persons import CharacterFile, NpcFile
 from service.content.pictures import picture_suffix
 from service.content.rewriting import rewritten
-from service.errors import ContentChanged, ContentWrong, NotFound, WrongLine
+from service.errors import ContentChanged, ContentWrong, WrongLine, existing
 
 PartKind = Literal["people", "facilities", "nodes", "actions", "gameActions"]
 """What can be edited; all but people by the keys of the lists in which they stand."""
@@ -79,18 +79,16 @@ def read_part(directory: Path, content: CheckedContent, kind: PartKind, part_id:
     Raises:
         NotFound: there is no such thing.
     """
-    file, form = _FORMS[kind] if kind != "people" else (content.file_of(part_id), CharacterFile)
-    if file is None:
-        raise NotFound(kind="person", id=part_id)
+    found, form = _FORMS[kind] if kind != "people" else (content.file_of(part_id), CharacterFile)
+    file = existing(found, "person", part_id)
     form = NpcFile if file in content.npcs else form
     try:
         etag = digest(read_bytes(directory / file))
         values: Any = values_of(read_text(directory / file), Path(file).suffix)
     except Unreadable as exc:
         return Part(file=file, form=form, problems=(ContentProblem(file=file, key_path="", said=exc.reason),))
-    key = () if kind == "people" else _key_of(values, kind, part_id)
-    if key is None:
-        raise NotFound(kind={"facilities": "facility", "nodes": "node"}.get(kind, "action"), id=part_id)
+    named = {"facilities": "facility", "nodes": "node"}.get(kind, "action")
+    key = existing(() if kind == "people" else _key_of(values, kind, part_id), named, part_id)
     for step in key:
         values = values[step]
     part = Part(file=file, form=form, key=key, values=values, etag=etag, problems=())

@@ -16,7 +16,7 @@ from service.content.lore import LoreEntry, groups_of
 from service.content.maps import world_map
 from service.content.profile import CharacterProfile, NpcProfile, PersonKind, PlayerProfile
 from service.content.scenes import Scene
-from service.errors import ContentErrors, NotFound
+from service.errors import ContentErrors, existing
 from service.locales import Language, languages
 from world.actions import Catalogue
 from world.places import WorldMap
@@ -110,9 +110,7 @@ class Cast:
 
 
 def _found(people: Mapping[str, P], kind: PersonKind | Literal["person"], person_id: str) -> P:
-    if person_id not in people:
-        raise NotFound(kind=kind, id=person_id, among=people)
-    return people[person_id]
+    return existing(people.get(person_id), kind, person_id, among=people)
 
 
 @dataclass(frozen=True, kw_only=True)

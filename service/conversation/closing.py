@@ -23,7 +23,7 @@ from service.conversation.transcript import (
     require_timeline,
     world_of,
 )
-from service.errors import BudgetExhausted, KataribeError, ModelError, NotFound
+from service.errors import BudgetExhausted, KataribeError, ModelError, NotFound, existing
 from service.llm.chat import Role
 from service.memory.closing.ask import (
     Before,
@@ -167,9 +167,7 @@ def _read(
     Raises:
         NotFound.
     """
-    said = read_transcript(session, deps.worlds, key)
-    if said is None:
-        raise NotFound(kind="conversation", id=key.conversation_id)
+    said = existing(read_transcript(session, deps.worlds, key), "conversation", key.conversation_id)
     said.world = world_of(said.row, said.world, said.row.ended_at)
     cools = deps.settings.memory.mood_cools_hours
     before = read_before(session, said.world, said.row, mood_cools_hours=cools)

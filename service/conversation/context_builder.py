@@ -38,8 +38,7 @@ from service.conversation.prompt import (
 from service.conversation.scenes import SceneSetting, setting_of
 from service.conversation.transcript import Transcript, goal_of, lines, said_between, world_of
 from service.conversation.turn_taking import FEWEST, OPENER, goes_on, interventions_in, those_there
-from service.errors import NotFound
-from service.locales import ago
+from service.errors import existing
 from service.memory.episodes import acquainted, episode_of
 from service.memory.mind import self_told, weighty
 from service.memory.recall import (
@@ -122,8 +121,8 @@ async def build_contexts(deps: ConversationDependencies, said: Transcript, *, sk
     row, world = said.row, world_of(said.row, said.world, said.row.started_at)
     for person_id in row.person_ids:
         world.cast.person(person_id)
-    if not row.place and row.node_id not in world.map.nodes:
-        raise NotFound(kind="node", id=row.node_id)
+    if not row.place:
+        existing(world.map.nodes.get(row.node_id), "node", row.node_id)
     seats = [one.seat for one in row.participants if one.speaker == Speaker.MODEL]
     met = {seat: met_by(row, seat) for seat in seats}
     # The partner's memories are not chosen by the opener's goal: it knows nothing of it.
@@ -302,8 +301,7 @@ def _context(
         told=goes_on(conversation, rows.interventions, conversation.participants[seat].joined_turn),
         scene_before="" if last is not None and last.summary == before else before,
         meetings=tuple(
-            LastMeeting(summary=episode_told(world, episode_of(row)), ago=_ago(world, row.at))
-            for row in recent.meetings
+            LastMeeting(summary=episode_told(world, episode_of(row)), ago=world.ago(row.at)) for row in recent.meetings
         ),
         relation=relation_of(world, world.cast.actor(person_id), partner_id),
         looks=looks_of(world, partner_id),
@@ -314,7 +312,7 @@ def _context(
         secrets=discreet.open,
         mood=rows.moods[person_id],
         unsettled=lines(world, recent.unsettled),
-        unsettled_ago=_ago(world, recent.unsettled[-1].at) if recent.unsettled else "",
+        unsettled_ago=world.ago(recent.unsettled[-1].at) if recent.unsettled else "",
         said_today=said_today,
         said_before=said_before,
         relations=tuple(
@@ -420,7 +418,7 @@ def _present(world: WorldView, row: ConversationRow, rows: _Rows, person_id: str
         acquainted=frozenset((person_id, other_id)) in rows.acquainted,
         relation=relation_of(world, world.cast.actor(person_id), other_id),
         looks=looks_of(world, other_id),
-        ago=_ago(world, towards.last_met_at) if towards.last_met_at is not None else "",
+        ago=world.ago(towards.last_met_at) if towards.last_met_at is not None else "",
         spot=row.participants[row.seat_of(other_id)].spot,
     )
 
@@ -444,7 +442,3 @@ def name_of_doing(world: WorldView, action_id: str) -> str:
     if action_id in BUILT_IN or not catalogue.knows(action_id):
         return ""
     return catalogue.action(action_id).name or action_id
-
-
-def _ago(world: WorldView, then: int) -> str:
-    return ago(WorldTime(then), world.now, world.language, day_starts=world.settings.day_starts_minutes)

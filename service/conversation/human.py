@@ -43,10 +43,10 @@ from service.conversation.turn_taking import (
     let_speak,
     spots,
 )
-from service.errors import ActionOver, Invalid, NotFound, NotSpeaking, NotYourTurn, OutOfEarshot, StaleChoice
+from service.errors import ActionOver, NotFound, NotSpeaking, NotYourTurn, OutOfEarshot, StaleChoice, existing, refuse
 from service.llm.chat import Role
 from service.llm.marks import without_marks
-from service.locales import Listed, Phrase
+from service.locales import Listed
 from service.memory.lexical import is_named
 from service.people.worlds import WorldRepository, WorldView
 from service.steady_time import steady_time
@@ -93,15 +93,12 @@ def say(session: Session, worlds: WorldRepository, key: ConversationKey, words: 
     text = plain(words.text)
     known = _said_before(session, key, words.message_id)
     if known is not None:
-        if known.text != text:
-            raise Invalid(field="message_id", reason=Phrase("answers.invalid_fields.other_words"))
+        refuse((known.text != text, "message_id", "answers.invalid_fields.other_words"))
         return _answered_after_all(session, row, world, known)
-    if not text:
-        raise Invalid(field="text", reason=Phrase("answers.invalid_fields.nothing_said"))
+    refuse((not text, "text", "answers.invalid_fields.nothing_said"))
     require(row, Phase.RUNNING)
     speaker_id = words.person_id or row.awaits or row.opener_id
-    if speaker_id not in row.person_ids:
-        raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.takes_no_part"))
+    refuse((speaker_id not in row.person_ids, "person_id", "answers.invalid_fields.takes_no_part"))
     if row.awaits != speaker_id:
         raise not_now(world, row, speaker_id)
     said = Transcript(row=row, turns=turns_of(session, key), world=world)
@@ -145,8 +142,7 @@ def _spoken_to(world: WorldView, row: ConversationRow, others: Sequence[str], wo
     if words.to is not None and words.to not in others:
         facts = {"person": world.cast.person(words.to).name, "person_id": words.to, "conversation_id": row.id}
         raise OutOfEarshot(**facts, here=Listed(map(world.name_of, others)))
-    if words.to is None and words.loudness == Loudness.WHISPER:
-        raise Invalid(field="to", reason=Phrase("answers.invalid_fields.whispers_to_nobody"))
+    refuse((words.to is None and words.loudness == Loudness.WHISPER, "to", "answers.invalid_fields.whispers_to_nobody"))
     if words.to is None and len(others) > 1:
         named = [one for one in others if is_named(world.name_of(one), words.text)]
         return named if len(named) == 1 else None
@@ -161,9 +157,7 @@ def said_before(session: Session, worlds: WorldRepository, key: ConversationKey,
         NotFound: no such conversation; or what was said is no more.
     """
     row, world = held(session, worlds, key)
-    known = session.get(TurnRow, (*key, turn))
-    if known is None:
-        raise NotFound(kind="turn", id=turn)
+    known = existing(session.get(TurnRow, (*key, turn)), "turn", turn)
     return _answered_after_all(session, row, world, known)
 
 
@@ -192,9 +186,7 @@ def choose(
     row, _ = held(session, worlds, key)
     turns = turns_of(session, key)
     found = ((turn, one.text) for turn in turns for one in turn.suggestions if one.id == choice_id)
-    turn, text = next(found, (None, ""))
-    if turn is None:
-        raise NotFound(kind="choice", id=choice_id)
+    turn, text = existing(next(found, None), "choice", choice_id)
     words = Words(text=text, message_id=message_id or f"choice {choice_id}")
     if turn is not turns[-1] and _said_before(session, key, words.message_id) is None:
         raise StaleChoice(conversation_id=row.id, choice_id=choice_id, text=text)
@@ -214,8 +206,7 @@ class Heard:
         if self.text is None:
             return text[: self.chars].strip()
         begins = text.find(self.text.strip())
-        if begins < 0:
-            raise Invalid(field="heard_text", reason=Phrase("answers.invalid_fields.not_said"))
+        refuse((begins < 0, "heard_text", "answers.invalid_fields.not_said"))
         return text[: begins + len(self.text.strip())].strip()
 
 
@@ -258,8 +249,7 @@ def _cut_in(
     row = said.row
     known = spoken if spoken is not None and spoken.utterance_id == begun.utterance_id else None
     text = heard.of(known.text) if known is not None else plain(heard.text or "")
-    if known is None and text == "" and heard.chars:
-        raise Invalid(field="heard_chars", reason=Phrase("answers.invalid_fields.heard_elsewhere"))
+    refuse((known is None and text == "" and heard.chars, "heard_chars", "answers.invalid_fields.heard_elsewhere"))
     if text:
         turn = TurnRow(
             **row.key._asdict(),
@@ -399,12 +389,12 @@ def hand_over(
     """
     row, world = held(session, worlds, key)
     require(row, Phase.RUNNING)
-    if person_id not in row.person_ids:
-        raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.takes_no_part"))
-    if row.clock_policy == ClockPolicy.MINUTE:
-        raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.living_talk"))
-    if person_id in world.cast.players and speaker == Speaker.MODEL:
-        raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.model_for_player"))
+    is_player = person_id in world.cast.players
+    refuse(
+        (person_id not in row.person_ids, "person_id", "answers.invalid_fields.takes_no_part"),
+        (row.clock_policy == ClockPolicy.MINUTE, "person_id", "answers.invalid_fields.living_talk"),
+        (is_player and speaker == Speaker.MODEL, "person_id", "answers.invalid_fields.model_for_player"),
+    )
     was, row.participants[row.seat_of(person_id)].speaker = row.participants[row.seat_of(person_id)].speaker, speaker
     log_in(session, key, world.now, "handed_over", person_id=person_id, speaker=speaker)
     said = Transcript(row=row, turns=turns_of(session, key), world=world)

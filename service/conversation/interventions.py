@@ -21,8 +21,8 @@ from service.conversation.prompt import TEMPLATES, Line, data
 from service.conversation.scenes import definition_of, join, leave
 from service.conversation.transcript import conversation_of, end_row, held, pay, turns_of
 from service.conversation.turn_taking import TEXTS, carry_on, hears, interventions_in, sees, those_there
-from service.errors import Invalid, ModelError, NotFound, SceneOver, TurnPassed
-from service.llm.chat import Prompt, PromptValues
+from service.errors import ModelError, NotFound, SceneOver, TurnPassed, existing, refuse
+from service.llm.chat import PromptValues
 from service.locales import Language, Phrase
 from service.memory.closing.context import Sentence, Turn, Weight
 from service.memory.lexical import normal
@@ -133,11 +133,12 @@ def intervene(
         raise SceneOver(turns=len(said))
     if before_turn is not None and before_turn < len(said):
         raise TurnPassed(turn=before_turn + 1, said=len(said))
-    if before_turn is not None and before_turn > len(said):
-        raise Invalid(field="before_turn", reason=Phrase("answers.invalid_fields.not_next", turn=len(said)))
     there = row.person_ids if of_past else [one.person_id for one in those_there(row, len(said))]
-    if effect.kind in OF_ONE and effect.person_id not in there:
-        raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.takes_no_part"))
+    not_next = before_turn is not None and before_turn > len(said)
+    refuse(
+        (not_next, "before_turn", Phrase("answers.invalid_fields.not_next", turn=len(said))),
+        (effect.kind in OF_ONE and effect.person_id not in there, "person_id", "answers.invalid_fields.takes_no_part"),
+    )
     done = _do(session, row, world, effect, len(said))
     carry_on(session, row)
     return done
@@ -273,11 +274,6 @@ class LongTermContext(PromptValues):
     known: tuple[str, ...] = ()
 
 
-def long_term_prompt(context: LongTermContext, thread: str = "") -> Prompt[LongTermUpdate]:
-    """The question as it is sent. The closing's model answers it; it is counted apart."""
-    return TEMPLATES.question("long_term", "closing", context, LongTermUpdate, max_tokens=MAX_TOKENS, thread=thread)
-
-
 Weighed = tuple[LongTermKind, LongTermDraft, Literal["", "unseen", "known"]]
 """A draft, and why it is refused at once; "": it is not."""
 
@@ -314,8 +310,11 @@ async def propose(deps: ConversationDependencies, key: ConversationKey, number: 
         ModelError: the model failed; the intervention says so.
     """
     person_id, context = await deps.database.read(lambda s: _context(s, deps, key, number))
+    prompt = TEMPLATES.question(
+        "long_term", "closing", context, LongTermUpdate, max_tokens=MAX_TOKENS, thread="/".join(key)
+    )
     try:
-        answer = await deps.models.for_role("closing").complete(long_term_prompt(context, thread="/".join(key)))
+        answer = await deps.models.for_role("closing").complete(prompt)
     except ModelError as exc:
         failure, usage = exc.slug, exc.usage
         await deps.database.write(lambda s: fail(s, deps.worlds, key, number, failure, usage))
@@ -358,9 +357,8 @@ def judge(
     Raises:
         NotFound: there is no such proposal.
     """
-    before = next((one for one in proposals_of(session, key) if one.id == proposal_id), None)
-    if before is None:
-        raise NotFound(kind="proposal", id=proposal_id)
+    made = (one for one in proposals_of(session, key) if one.id == proposal_id)
+    before = existing(next(made, None), "proposal", proposal_id)
     words, weight = text or before.text, importance or before.importance
     row = replace(before, text=words, importance=weight, state=state, at=world.now, refused_for="")
     request = session.get_one(InterventionRow, (*key, row.number))

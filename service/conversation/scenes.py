@@ -18,7 +18,7 @@ from service.content.scenes import Scene, StagedScene, check_scene, named
 from service.conversation.start import insert_running, participants
 from service.conversation.transcript import end_row, held, log_own, require, turns_of, turns_said
 from service.conversation.turn_taking import FEWEST, carry_on, spots, those_there
-from service.errors import Invalid, NotFound, SceneWrong, WrongLine
+from service.errors import SceneWrong, WrongLine, existing, refuse
 from service.llm.chat import Role
 from service.locales import Phrase
 from service.people.worlds import WorldRepository, WorldView
@@ -138,8 +138,7 @@ def leave(session: Session, row: ConversationRow, world: WorldView, person_id: s
     require(row, Phase.RUNNING)
     turn = turns_said(session, row)
     there = {one.person_id: one for one in those_there(row, turn)}
-    if person_id not in there:
-        raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.takes_no_part"))
+    refuse((person_id not in there, "person_id", "answers.invalid_fields.takes_no_part"))
     there[person_id].left_turn = turn
     log_own(session, row, world, "left", person_id=person_id)
     publish(session, row, world.now, ConversationLeft(conversation_id=row.id), person_id)
@@ -159,11 +158,11 @@ def _keep_what_it_perceived(session: Session, row: ConversationRow, person: Part
 
 def _require_many(person_ids: tuple[str, ...]) -> None:
     """Raises: Invalid: too few or too many, or somebody twice."""
-    if not FEWEST <= len(person_ids) <= MOST:
-        raise Invalid(field="people", reason=Phrase("answers.invalid_fields.how_many", count=len(person_ids)))
-    twice = next((one for one in person_ids if person_ids.count(one) > 1), None)
-    if twice is not None:
-        raise Invalid(field="people", reason=Phrase("answers.invalid_fields.takes_part_twice", id=twice))
+    count, twice = len(person_ids), next((one for one in person_ids if person_ids.count(one) > 1), None)
+    refuse(
+        (not FEWEST <= count <= MOST, "people", Phrase("answers.invalid_fields.how_many", count=count)),
+        (twice is not None, "people", Phrase("answers.invalid_fields.takes_part_twice", id=twice)),
+    )
 
 
 def read_scene(session: Session, world: WorldView, said: dict[str, Any]) -> Scene:
@@ -206,10 +205,7 @@ def definition_of(row: ConversationRow) -> Scene:
 def staged(session: Session, world_id: str, scene_id: str) -> ConversationRow:
     """The scene. Raises: NotFound."""
     query = select(ConversationRow).where(ConversationRow.world_id == world_id, ConversationRow.scene_id == scene_id)
-    row = session.exec(query).unique().first()
-    if row is None:
-        raise NotFound(kind="scene", id=scene_id)
-    return row
+    return existing(session.exec(query).unique().first(), "scene", scene_id)
 
 
 def scenes_of(session: Session, world_id: str, *which: ColumnElement[bool]) -> list[ConversationRow]:

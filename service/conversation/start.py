@@ -9,7 +9,7 @@ from sqlmodel import Session, col, select
 from service.conversation.client_events import tell_started
 from service.conversation.prompt import Goal
 from service.conversation.turn_taking import OPENER, carry_on, let_speak
-from service.errors import Busy, Invalid, NotBeside, NoWayThere, Walking
+from service.errors import Busy, Invalid, NotBeside, NoWayThere, Walking, refuse
 from service.llm.chat import Role
 from service.locales import Phrase
 from service.people.person import night_of, person_rows, segment_of, standing_players
@@ -102,8 +102,7 @@ def start_with_player(session: Session, world: WorldView, wanted: Start, models:
 
 def _require_two(wanted: Start) -> None:
     """Raises: Invalid: somebody is to talk to itself."""
-    if wanted.partner_id == wanted.opener_id:
-        raise Invalid(field="partner_id", reason=Phrase("answers.invalid_fields.talks_to_itself"))
+    refuse((wanted.partner_id == wanted.opener_id, "partner_id", "answers.invalid_fields.talks_to_itself"))
 
 
 def _logged(session: Session, world: WorldView, row: ConversationRow, wanted: Start) -> ConversationRow:

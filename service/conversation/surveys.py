@@ -18,9 +18,9 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.prompt import told_prompt
 from service.conversation.utterance import breaks_character
 from service.conversation.writing import counted
-from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
+from service.errors import ModelEmpty, ModelError, ModelOutOfCharacter, refuse
 from service.llm.chat import Answer, Prompt, PromptValues, estimate_tokens
-from service.locales import Language, Phrase
+from service.locales import Language
 from service.memory.closing.context import Ref, Sentence
 from service.memory.mind import mid_term_memories, self_told
 from service.memory.recall import on_mind_line, remembered
@@ -284,8 +284,7 @@ def bars_of(form: AnswerForm, answers: Sequence[PersonAnswer]) -> list[Bar]:
 
 def require_actor(world: WorldView, person_id: str) -> CharacterProfile | NpcProfile:
     """Somebody for whom a model can answer. Raises: NotFound, Invalid."""
-    if world.cast.person(person_id).kind == "player":
-        raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.player_asked"))
+    refuse((world.cast.person(person_id).kind == "player", "person_id", "answers.invalid_fields.player_asked"))
     return world.cast.actor(person_id)
 
 

@@ -5,8 +5,7 @@ from sqlmodel import Session
 from service.conversation.client_events import tell_ended
 from service.conversation.transcript import end_row, get_up, log_own, require, turns_of
 from service.conversation.turn_taking import FEWEST, carry_on, let_speak, next_step, those_there
-from service.errors import Invalid
-from service.locales import Phrase
+from service.errors import refuse
 from service.people.worlds import WorldView
 from service.store.phase import EndReason, Phase, Speaker, TurnForm
 from service.store.tables import ConversationRow
@@ -17,8 +16,8 @@ TURNS_WITHOUT_PLAYER = 4
 
 def require_table(row: ConversationRow, *, is_player: bool) -> None:
     """Raises: Invalid: a player, or somebody else, does not sit down in a conversation of that kind."""
-    if row.form == TurnForm.SCENE or row.chat_idle_minutes is not None or is_player == row.has_human:
-        raise Invalid(field="conversation_id", reason=Phrase("answers.invalid_fields.no_table"))
+    is_none = row.form == TurnForm.SCENE or row.chat_idle_minutes is not None or is_player == row.has_human
+    refuse((is_none, "conversation_id", "answers.invalid_fields.no_table"))
 
 
 def leave_table(
@@ -35,8 +34,7 @@ def leave_table(
         WrongPhase: it is over.
         Invalid: nobody sits down in a conversation of that kind; or the person takes no part.
     """
-    if person_id not in row.person_ids:
-        raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.takes_no_part"))
+    refuse((person_id not in row.person_ids, "person_id", "answers.invalid_fields.takes_no_part"))
     turns = turns_of(session, row.key)
     there = {one.person_id: one for one in those_there(row, len(turns))}
     if person_id not in there:

@@ -24,7 +24,7 @@ from service.conversation.turn_taking import (
     those_there,
     told_of,
 )
-from service.errors import KataribeError, NotFound, RestoredMeanwhile, WrongPhase
+from service.errors import KataribeError, RestoredMeanwhile, WrongPhase, existing
 from service.llm.chat import Role
 from service.locales import languages
 from service.people.worlds import WorldRepository, WorldView
@@ -71,17 +71,13 @@ def conversation_of(session: Session, world_id: str, conversation_id: str, *, lo
         NotFound: this world has no such conversation.
     """
     row = session.get(ConversationRow, (world_id, conversation_id), with_for_update=lock or None)
-    if row is None:
-        raise NotFound(kind="conversation", id=conversation_id)
-    return row
+    return existing(row, "conversation", conversation_id)
 
 
 def phase_of(session: Session, key: ConversationKey) -> Phase:
     """Raises: NotFound: there is no such conversation."""
     found = session.exec(_PHASE, params=key._asdict()).first()
-    if found is None:
-        raise NotFound(kind="conversation", id=key.conversation_id)
-    return Phase(found)
+    return Phase(existing(found, "conversation", key.conversation_id))
 
 
 _PHASE = select(ConversationRow.phase).where(
@@ -235,10 +231,7 @@ def held(session: Session, worlds: WorldRepository, key: ConversationKey) -> tup
     Raises:
         NotFound: there is no such conversation.
     """
-    found = _standing(session, worlds, key, lock=True)
-    if found is None:
-        raise NotFound(kind="conversation", id=key.conversation_id)
-    return found
+    return existing(_standing(session, worlds, key, lock=True), "conversation", key.conversation_id)
 
 
 def log_own(session: Session, row: ConversationRow, world: WorldView, kind: Command, **data: Any) -> None:

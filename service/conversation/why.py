@@ -15,7 +15,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.prompt import Goal, Knowledge, PromptRecord, messages
 from service.conversation.transcript import conversation_of, goal_of, lines_for, turns_of
 from service.conversation.turn_taking import OPENER, is_shared
-from service.errors import NotFound
+from service.errors import existing
 from service.llm.chat import Message
 from service.memory.record import turn_key
 from service.memory.telling import Remembered, look_up, remembered_line
@@ -57,9 +57,7 @@ def prompt_of(
             export.
     """
     turn, _, sent = _read(session, world, row, index)
-    if sent is None:
-        raise NotFound(kind="prompt", id=f"{row.id}/{index}")
-    return turn, sent
+    return turn, existing(sent, "prompt", f"{row.id}/{index}")
 
 
 def _read(
@@ -71,9 +69,7 @@ def _read(
     Raises:
         NotFound: the conversation has no such turn.
     """
-    turn = session.get(TurnRow, (row.world_id, row.id, index))
-    if turn is None:
-        raise NotFound(kind="turn", id=index)
+    turn = existing(session.get(TurnRow, (row.world_id, row.id, index)), "turn", index)
     kept = session.get(PromptRow, (row.world_id, row.id, turn.speaker_id))
     record = PromptRecord.of(kept) if kept else None
     if record is None:

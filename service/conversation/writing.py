@@ -17,9 +17,9 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.prompt import told_prompt
 from service.conversation.start import near
 from service.conversation.utterance import breaks_character
-from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
+from service.errors import ModelEmpty, ModelError, ModelOutOfCharacter, refuse
 from service.llm.chat import Answer, Prompt, PromptValues, Role, T, TextListener
-from service.locales import Language, Phrase
+from service.locales import Language
 from service.memory.episodes import episode_of
 from service.memory.mind import self_told
 from service.memory.recall import RecentMemory, newest_within, on_mind_line, recent_memory, remembered, talk_line
@@ -184,12 +184,12 @@ def _fault(context: WriteContext, answer: Answer[WrittenText]) -> ModelError | N
 
 
 async def _gather(deps: ConversationDependencies, world: WorldView, wanted: Wanted) -> WriteContext:
-    if world.cast.person(wanted.person_id).kind == "player":
-        raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.player_writes"))
-    if (wanted.form == "letter") != (wanted.to_id is not None):
-        raise Invalid(field="body.to", reason=Phrase("answers.invalid_fields.letter_to"))
-    if wanted.to_id is not None and world.cast.person(wanted.to_id).id == wanted.person_id:
-        raise Invalid(field="body.to", reason=Phrase("answers.invalid_fields.talks_to_itself"))
+    refuse(
+        (world.cast.person(wanted.person_id).kind == "player", "person_id", "answers.invalid_fields.player_writes"),
+        ((wanted.form == "letter") != (wanted.to_id is not None), "body.to", "answers.invalid_fields.letter_to"),
+    )
+    to_itself = wanted.to_id is not None and world.cast.person(wanted.to_id).id == wanted.person_id
+    refuse((to_itself, "body.to", "answers.invalid_fields.talks_to_itself"))
     writer = world.cast.actor(wanted.person_id)
     cools = deps.settings.memory.mood_cools_hours
 

@@ -12,7 +12,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, SQLModel, col, select
 
 from service.conversation.dependencies import ConversationDependencies
-from service.errors import NotFound
+from service.errors import existing
 from service.memory.record import Kind
 from service.people.attitude import STRANGERS, Attitude, attitudes_of
 from service.people.worlds import WorldView
@@ -148,8 +148,7 @@ async def compare(deps: ConversationDependencies, here: str, there: str, limit: 
     def work(session: Session) -> Comparison:
         one_picture(session)
         for world_id in (here, there):
-            if session.get(WorldRow, world_id) is None:
-                raise NotFound(kind="world", id=world_id)
+            existing(session.get(WorldRow, world_id), "world", world_id)
         one, other = (deps.worlds.open(session, world_id) for world_id in (here, there))
         return Comparison(
             here=one,

@@ -11,7 +11,7 @@ from math import inf
 from operator import itemgetter
 
 from service.conversation.turn_taking import next_step
-from service.errors import Invalid, NotFound
+from service.errors import existing, refuse
 from service.locales import Phrase
 from service.store.event_kinds import (
     Carries,
@@ -69,9 +69,9 @@ def rewound(rows: Rows, moment: PastMoment) -> Rows:
     """
     cut = _cut(rows, moment)
     (world,) = rows["worlds"]
-    if not world["started_at"] <= cut.at <= world["now"]:
-        lived = {"since": iso(WorldTime(world["started_at"])), "until": iso(WorldTime(world["now"]))}
-        raise Invalid(field="body.at", reason=Phrase("answers.invalid_fields.not_lived", **lived))
+    since, until = WorldTime(world["started_at"]), WorldTime(world["now"])
+    not_lived = Phrase("answers.invalid_fields.not_lived", since=iso(since), until=iso(until))
+    refuse((not since <= cut.at <= until, "body.at", not_lived))
     undone = [event for event in of_world(rows["events"]) if event["id"] >= cut.event]
     kept = standing(rows, cut)
     kept["worlds"] = [_world(world, of_world(kept["events"]), cut)]
@@ -121,9 +121,7 @@ def _cut(rows: Rows, moment: PastMoment) -> Cut:
         later = [event["id"] for event in of_world(rows["events"]) if event["at"] >= at]
     else:
         said = {row["turn"]: row["at"] for row in rows["turns"] if row["conversation_id"] == moment.conversation_id}
-        if moment.turn not in said:
-            raise NotFound(kind="turn", id=moment.turn)
-        at = said[moment.turn]
+        at = existing(said.get(moment.turn), "turn", moment.turn)
         over = (ConversationEnded.kind, ConversationClosed.kind)
         later = [
             event["id"]

@@ -11,7 +11,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import goal_of
 from service.decision.choose import Basis
 from service.decision.options import action_name, clock_of, need_name, option_line, refusal_lines
-from service.errors import NotFound
+from service.errors import existing
 from service.locales import Listed, Phrase
 from service.memory.record import Group, Kind
 from service.memory.telling import Remembered, look_up, remembered_line
@@ -136,9 +136,7 @@ async def _drawn(
 
 
 def _read(session: Session, world_id: str, event_id: int) -> EventWhy:
-    event = session.get(EventRow, (world_id, Audience.WORLD.value, event_id))
-    if event is None:
-        raise NotFound(kind="event", id=event_id)
+    event = existing(session.get(EventRow, (world_id, Audience.WORLD.value, event_id)), "event", event_id)
     payload = payload_in(event)
     commitment_id = getattr(payload, "commitment_id", None)
     promise = session.get(CommitmentRow, (world_id, commitment_id)) if commitment_id else None

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from sqlalchemy.orm import Mapped
 from sqlmodel import Session, col, select
 
-from service.errors import Invalid, NotFound
+from service.errors import Invalid, NotFound, refuse
 from service.locales import Phrase
 from service.memory.lexical import is_named
 from service.memory.memory_store import MemoryStore
@@ -263,9 +263,8 @@ def _changed_memory(one: Memory, change: Change, now: WorldTime) -> Memory:
     if not change.ends:
         return one
     ends = change.valid_to
-    if ends is not None and ends < one.valid_from:
-        begins = iso(one.valid_from)
-        raise Invalid(field="valid_to", reason=Phrase("answers.lines.ends_before", begins=begins))
+    ends_before = Phrase("answers.lines.ends_before", begins=iso(one.valid_from))
+    refuse((ends is not None and ends < one.valid_from, "valid_to", ends_before))
     learned = max(now, one.known_from) if ends is not None and ends <= now else None
     return replace(one, valid_to=ends, known_until=learned, replaced_by=None)
 

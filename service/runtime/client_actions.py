@@ -10,9 +10,8 @@ from service.conversation.start import Start, near, start, start_with_player
 from service.conversation.transcript import leave_opening
 from service.decision.choose import Chosen
 from service.decision.options import action_name, why
-from service.errors import FacilityClosed, Invalid, NotFound, NotPossible, NoWayThere
+from service.errors import FacilityClosed, NotFound, NotPossible, NoWayThere, existing, refuse
 from service.llm.chat import Role
-from service.locales import Phrase
 from service.people.person import move, person_row, segment_of
 from service.people.worlds import WorldView
 from service.runtime.publish import fall_asleep, publish
@@ -119,8 +118,7 @@ def walk(
         NoWayThere: no open way.
         FacilityClosed: the facility is shut when the character would arrive.
     """
-    if sum(place is not None for place in (node_id, facility_id, npc_id)) != 1:
-        raise Invalid(field="to", reason=Phrase("answers.invalid_fields.one_destination"))
+    refuse(((node_id, facility_id, npc_id).count(None) != 2, "to", "answers.invalid_fields.one_destination"))
     world = world_session.world
     world.cast.character(character_id)
     require_free(session, world_session, character_id)
@@ -239,9 +237,7 @@ def _path(
         if npc_id is not None:
             world.cast.npc(npc_id)
             return world.setting.routes.path_beside(start, near(session, world, npc_id))
-        if node_id is None or node_id not in world.map.nodes:
-            raise NotFound(kind="node", id=node_id)
-        return world.setting.routes.path(start, node_id)
+        return world.setting.routes.path(start, existing(world.map.nodes.get(node_id or ""), "node", node_id).id)
     except Unreachable as exc:
         raise NoWayThere(start=start, goal=exc.facts[1]) from exc
 
@@ -256,7 +252,4 @@ def _path_into(world: WorldView, start: str, facility: Facility) -> Path:
 
 
 def _facility(world: WorldView, facility_id: str) -> Facility:
-    found = world.map.facilities.get(facility_id)
-    if found is None:
-        raise NotFound(kind="facility", id=facility_id)
-    return found
+    return existing(world.map.facilities.get(facility_id), "facility", facility_id)

@@ -8,7 +8,7 @@ from service.content.made import Made, check_made, place_of
 from service.content.profile import PersonKind
 from service.conversation.transcript import leave_opening, unanswered_opening
 from service.decision.situation import AgentState
-from service.errors import Authored, Invalid, NotFound
+from service.errors import Authored, Invalid, NotFound, refuse
 from service.locales import Phrase
 from service.memory.forgetting import forget_everywhere, forget_life, forget_person
 from service.memory.memory_store import MemoryStore
@@ -81,13 +81,12 @@ def place_person(
         Busy: it talks.
     """
     world = world_session.world
-    if world.cast.person(person_id).kind == "npc":
-        raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.stands_at_post"))
+    refuse((world.cast.person(person_id).kind == "npc", "person_id", "answers.invalid_fields.stands_at_post"))
     if person_id in world.cast.characters:
-        if busy is not None:
-            raise Invalid(field="busy", reason=Phrase("answers.invalid_fields.no_player_is_busy"))
-        if node_id is None:
-            raise Invalid(field="node_id", reason=Phrase("answers.invalid_fields.nowhere"))
+        refuse(
+            (busy is not None, "busy", "answers.invalid_fields.no_player_is_busy"),
+            (node_id is None, "node_id", "answers.invalid_fields.nowhere"),
+        )
         amend(session, world_session, person_id, node_id=node_id)
         return
     if node_id is not None:

@@ -10,7 +10,7 @@ from sqlalchemy import and_, or_, update
 from sqlmodel import Session, col, select
 
 from service.conversation.turn_taking import leave_silent
-from service.errors import ClockHeld, Invalid, TickTooLong
+from service.errors import ClockHeld, TickTooLong, refuse
 from service.locales import Phrase
 from service.memory.mind import tell_expired
 from service.people.commitments import pass_time
@@ -55,8 +55,7 @@ def order_ticks(session: Session, worlds: WorldRepository, world_id: str, ticks:
     after = WorldTime(before + ticks * settings.tick_minutes)
     if after - row.now > settings.max_tick_minutes:
         raise TickTooLong(minutes=after - before, ordered=before - row.now, most=settings.max_tick_minutes)
-    if after > LATEST:
-        raise Invalid(field="ticks", reason=Phrase("answers.invalid_fields.calendar_ends", latest=iso(LATEST)))
+    refuse((after > LATEST, "ticks", Phrase("answers.invalid_fields.calendar_ends", latest=iso(LATEST))))
     row.target = after
     return Tick(before=before, after=after, first=last_event(session, world_id))
 

@@ -9,7 +9,7 @@ from sqlmodel import Session, func, select
 
 from service.content.fields import Flag, same_flag
 from service.content.profile import Mood, importance_word
-from service.errors import Invalid, NotFound, refuse
+from service.errors import Invalid, existing, refuse
 from service.locales import Phrase
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Embedded, Group, Kind, Memory, Source, Support
@@ -184,10 +184,10 @@ def _carry(
 
 def require_open_node(world: WorldView, node_id: str) -> None:
     """Raises: NotFound: there is no such node; Invalid: an NPC stands there."""
-    if node_id not in world.map.nodes:
-        raise NotFound(kind="node", id=node_id)
-    if node_id in world.map.closed_nodes:
-        raise Invalid(field="node_id", reason=Phrase("answers.invalid_fields.npc_stands_there", node=node_id))
+    existing(world.map.nodes.get(node_id), "node", node_id)
+    refuse(
+        (node_id in world.map.closed_nodes, "node_id", Phrase("answers.invalid_fields.npc_stands_there", node=node_id))
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -249,10 +249,10 @@ def _witnesses(session: Session, world: WorldView, seen: Observation) -> set[str
         groups = {one: world.cast.groups.get(one, ()) for one in seen.seen_by if world.cast.find(one) is None}
         named = (groups.get(one) or (one,) for one in seen.seen_by)
         return {world.cast.person(person_id).id for people in named for person_id in people}
-    if seen.node_id is not None and seen.node_id not in world.map.nodes:
-        raise NotFound(kind="node", id=seen.node_id)
-    if seen.map_id is not None and seen.map_id not in world.map.map_names:
-        raise NotFound(kind="map", id=seen.map_id)
+    if seen.node_id is not None:
+        existing(world.map.nodes.get(seen.node_id), "node", seen.node_id)
+    if seen.map_id is not None:
+        existing(world.map.map_names.get(seen.map_id), "map", seen.map_id)
     stand = {i: where.node_id for i, where in positions(session, world).items()}
     if seen.node_id is not None:
         return {i for i, node_id in stand.items() if world.map.next_to(node_id, seen.node_id)}

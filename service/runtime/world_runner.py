@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 from sqlalchemy.exc import OperationalError
 from sqlmodel import Session, col
 
-from service.errors import Invalid, WorldMoves, WorldStopped
+from service.errors import WorldMoves, WorldStopped, refuse
 from service.locales import Phrase
 from service.runtime.looks import Looks
 from service.runtime.pace import ExactRun
@@ -231,8 +231,8 @@ class WorldRunner:
             Invalid: a speed that is none.
             Replayed, KeyReused: as `once`.
         """
-        if speed is not None and not (isfinite(speed) and 0 < speed <= FASTEST):
-            raise Invalid(field="speed", reason=Phrase("answers.invalid_fields.speed", speed=speed, most=FASTEST))
+        is_none = speed is not None and not (isfinite(speed) and 0 < speed <= FASTEST)
+        refuse((is_none, "speed", Phrase("answers.invalid_fields.speed", speed=speed, most=FASTEST)))
 
         def work(session: Session) -> None:
             self._worlds.open(session, world_id, lock=True)

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from sqlmodel import Session, select
 
-from service.errors import Invalid, Misconfigured
+from service.errors import Invalid, Misconfigured, refuse
 from service.locales import Phrase
 from service.settings import Settings
 from service.store.session import opened_database
@@ -65,11 +65,10 @@ def add_key(session: Session, key: Key) -> str:
     Raises:
         Invalid: another one has its name, or a name, its world or its player is no id.
     """
-    for field, text in (("name", key.name), ("world", key.world_id), ("player", key.player_id)):
-        if text is not None and not is_slug(text):
-            raise Invalid(field=field, reason=Phrase("answers.expected.slug"))
-    if session.exec(select(ApiKeyRow).where(ApiKeyRow.name == key.name)).first() is not None:
-        raise Invalid(field="name", reason=Phrase("answers.invalid_fields.key_exists", id=key.name))
+    named = {"name": key.name, "world": key.world_id, "player": key.player_id}
+    refuse(*((text is not None and not is_slug(text), field, "answers.expected.slug") for field, text in named.items()))
+    exists = session.exec(select(ApiKeyRow).where(ApiKeyRow.name == key.name)).first() is not None
+    refuse((exists, "name", Phrase("answers.invalid_fields.key_exists", id=key.name)))
     secret = f"kat_{secrets.token_urlsafe(32)}"
     session.add(
         ApiKeyRow(

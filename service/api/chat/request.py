@@ -31,11 +31,11 @@ from service.conversation.human import (
 from service.conversation.speaking import go_on
 from service.conversation.start import Start, start_with_player
 from service.conversation.stream import Mailbox
-from service.conversation.transcript import end, read_transcript, turns_of
+from service.conversation.transcript import conversation_of, end, read_transcript, turns_of
 from service.conversation.turn_taking import is_silent
 from service.conversation.writing import MOST_LETTERS, MOST_LINES, AsideContext, aside_prompt, counted
 from service.core import LOOKS_SECONDS, Core
-from service.errors import AnswerFailed, ModelError, NoSuchModel, NotFound, Stopping, refuse
+from service.errors import AnswerFailed, ModelError, NoSuchModel, Stopping, existing, refuse
 from service.locales import Phrase
 from service.people.worlds import WorldView
 from service.runtime.made_people import put_person
@@ -344,12 +344,10 @@ async def _turn_said(deps: Core, key: ConversationKey, index: int) -> TurnRow | 
         NotFound: the conversation was forgotten.
     """
 
-    def work(session: Session) -> tuple[TurnRow | None, ConversationRow | None]:
-        return session.get(TurnRow, (*key, index)), session.get(ConversationRow, key)
+    def work(session: Session) -> tuple[TurnRow | None, ConversationRow]:
+        return session.get(TurnRow, (*key, index)), conversation_of(session, *key)
 
     turn, row = await deps.conversation.database.read(work)
-    if row is None:
-        raise NotFound(kind="conversation", id=key.conversation_id)
     if turn is None and (row.awaits is not None or row.phase != Phase.RUNNING):
         raise AnswerFailed(failure=row.failure)
     return turn
@@ -358,9 +356,7 @@ async def _turn_said(deps: Core, key: ConversationKey, index: int) -> TurnRow | 
 async def _more(speech: AnswerStream, deps: Core, key: ConversationKey, index: int, begun: int) -> WholeAnswer:
     """More of the last turn, added to it; of one who leaves, as much as it has heard."""
     worlds, database = deps.conversation.worlds, deps.conversation.database
-    said = await database.read(lambda s: read_transcript(s, worlds, key))
-    if said is None:
-        raise NotFound(kind="conversation", id=key.conversation_id)
+    said = existing(await database.read(lambda s: read_transcript(s, worlds, key)), "conversation", key.conversation_id)
     last = said.turns[index]
     if len(last.text) > begun:  # the request was sent again
         return WholeAnswer(text=last.text[begun:], usage=Usage())

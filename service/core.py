@@ -284,12 +284,6 @@ class Core:
             await write_once(self.conversation.database, request, lambda _: answers)
         return answers
 
-    async def tick(self, world_id: str, ticks: int) -> WorldTime:
-        """Let the world live on by so many ticks; answers its world time when it has come there."""
-        step = await self.world_runner.tick(world_id, ticks)
-        await self.world_runner.wait(world_id, step.after)
-        return step.after
-
 
 def in_words(answer: str | float | None) -> str:
     """An answer of a survey as a text; None, no answer, is empty."""

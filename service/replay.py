@@ -29,21 +29,19 @@ from service.conversation.human import (
 )
 from service.conversation.interventions import fail, judge, propose, write_down
 from service.conversation.scenes import begin, join, leave
-from service.conversation.start import START, Start, start_with_player
+from service.conversation.start import START, start_with_player
 from service.conversation.tables import leave_table
 from service.conversation.transcript import Transcript, commit_words, end, held, turns_of
 from service.errors import KataribeError, ReplayDiffers, usable
 from service.export.story import Minute, parsed, require_new, telling
-from service.llm.chat import Role
 from service.llm.choose import Models
-from service.runtime.client_actions import talk, talk_with_player
+from service.runtime.client_actions import begin_talk
 from service.runtime.tables import sit_down
 from service.runtime.world_clock import order_until
-from service.runtime.world_session import WorldSession
 from service.settings import Settings
 from service.store.events import Asked, Command
 from service.store.phase import EndReason, ProposalState, Speaker, TurnForm
-from service.store.tables import ConversationKey, ConversationRow, TurnRow
+from service.store.tables import ConversationKey, TurnRow
 from service.usage import Usage
 from world.time import WorldTime
 
@@ -181,16 +179,11 @@ class _Replay:
             return
         wanted = START.validate_python(data)
         if wanted.chat_idle_minutes is None:
-            await self._runner.command(self._world_id, lambda s, lived: _begin(s, lived, wanted, names))
+            await self._runner.command(self._world_id, lambda s, lived: begin_talk(s, lived, wanted, names))
             return
         await self._deps.database.write(
             lambda s: start_with_player(s, worlds.open(s, self._world_id, lock=True), wanted, names)
         )
-
-
-def _begin(session: Session, lived: WorldSession, wanted: Start, models: dict[Role, str]) -> ConversationRow:
-    begins = talk_with_player if wanted.opener_id in lived.world.cast.players else talk
-    return begins(session, lived, wanted, models)
 
 
 _OF_THE_TALK: dict[str, Callable[..., object]] = {

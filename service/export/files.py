@@ -104,14 +104,15 @@ def import_from(settings: Settings, world_id: str, file: Path) -> Imported:
         FileUnusable: it cannot be read.
         Misconfigured: another process serves the data directory, or the database cannot be opened.
     """
-
-    def work(session: Session) -> Imported:
-        with file.open("rb") as lines:
-            return read_story(session, world_id, file, lines)
-
     with usable(file), store_lock(settings), opened(settings) as database:
         database.migrate()
-        return database.write_now(work)
+        return database.write_now(lambda s: read_file(s, world_id, file))
+
+
+def read_file(session: Session, world_id: str, file: Path) -> Imported:
+    """As `read_story`, from a file. Raises: OSError: it cannot be read."""
+    with file.open("rb") as lines:
+        return read_story(session, world_id, file, lines)
 
 
 def store_place(settings: Settings) -> str:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from asyncio import to_thread
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -23,9 +22,9 @@ from service.conversation.surveys import AnswerForm, PersonAnswer, Survey, requi
 from service.conversation.turn_taking import OPENER, PARTNER
 from service.conversation.writing import Form, Wanted, write
 from service.core import Core
-from service.errors import NotFound, usable
-from service.export.files import export_to
-from service.export.story import Imported, StorySpan, read_story
+from service.errors import existing, usable
+from service.export.files import export_to, read_file
+from service.export.story import Imported, StorySpan
 from service.history.rewind import PastMoment
 from service.memory.authoring import Author
 from service.memory.recall import PersonMemory, recall
@@ -38,7 +37,7 @@ from service.people.worlds import WorldView
 from service.public.events import Moment, StoryEvent, story_after
 from service.public.talk import Conversing, Talk, read_talk
 from service.runtime import snapshots
-from service.runtime.client_actions import set_decision, sleep, talk, talk_with_player, walk
+from service.runtime.client_actions import begin_talk, set_decision, sleep, walk
 from service.runtime.made_people import put_person
 from service.runtime.snapshots import WorldSnapshot
 from service.runtime.world_clock import advance_clock, clock_and_target
@@ -130,15 +129,13 @@ class World:
     async def _begin(self, wanted: Start) -> ConversationKey:
         models = self._talk.models.names()
 
-        def lived(session: Session, there: WorldSession) -> ConversationRow:
-            begins = talk_with_player if wanted.opener_id in there.world.cast.players else talk
-            return begins(session, there, wanted, models)
-
         def apart(session: Session, world: WorldView) -> ConversationKey:
             begins = start_with_player if wanted.opener_id in world.cast.players else start
             return begins(session, world, wanted, models).key
 
-        return await (self._core.start_talk(self.id, lived) if self._core.lives else self._core.write(self.id, apart))
+        if self._core.lives:
+            return await self._core.start_talk(self.id, lambda s, lived: begin_talk(s, lived, wanted, models))
+        return await self._core.write(self.id, apart)
 
     async def say(
         self,
@@ -233,7 +230,8 @@ class World:
             TickTooLong: it is more than `KATARIBE_WORLD__MAX_TICK_MINUTES`.
         """
         before = await self.last_event()
-        await self._core.tick(self.id, -(-minutes // self._talk.settings.world.tick_minutes))
+        step = await self._core.world_runner.tick(self.id, -(-minutes // self._talk.settings.world.tick_minutes))
+        await self._core.world_runner.wait(self.id, step.after)
         return await self.events(after=before)
 
     async def live(self, minutes: int = 0) -> AsyncIterator[Moment]:
@@ -423,7 +421,7 @@ class World:
             FileUnusable: it cannot be written.
         """
         names = {language: cast.world_name for language, cast in self._talk.worlds.content.casts.items()}
-        return await to_thread(export_to, self._talk.settings, self.id, names, StorySpan(), file)
+        return await asyncio.to_thread(export_to, self._talk.settings, self.id, names, StorySpan(), file)
 
     async def import_(self, file: Path) -> Imported:
         """Read what `export` has written into this world, which has not lived: all of it or nothing.
@@ -434,12 +432,8 @@ class World:
             FileUnusable: it cannot be read.
         """
 
-        def work(session: Session) -> Imported:
-            with file.open("rb") as lines:
-                return read_story(session, self.id, file, lines)
-
         with usable(file):
-            read = await self._core.world_runner.rewrite(self.id, work)
+            read = await self._core.world_runner.rewrite(self.id, lambda s: read_file(s, self.id, file))
         await self._core.bring_on(self.id)
         return read
 
@@ -449,9 +443,7 @@ def _scene_of(session: Session, world: WorldView, scene: str | Scene | Mapping[s
         return scene
     if not isinstance(scene, str):
         return read_scene(session, world, dict(scene))
-    if scene not in world.cast.scenes:
-        raise NotFound(kind="scene", id=scene)
-    return world.cast.scenes[scene]
+    return existing(world.cast.scenes.get(scene), "scene", scene)
 
 
 def _open_talk(session: Session, world_id: str, player_id: str, person_id: str) -> ConversationKey | None:

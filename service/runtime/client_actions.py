@@ -48,6 +48,14 @@ def take_control(session: Session, world_session: WorldSession, character_id: st
     hold(session, world_session, character_id)
 
 
+def begin_talk(
+    session: Session, world_session: WorldSession, wanted: Start, models: dict[Role, str]
+) -> ConversationRow:
+    """As `talk_with_player` where a player begins, else as `talk`."""
+    begin = talk_with_player if wanted.opener_id in world_session.world.cast.players else talk
+    return begin(session, world_session, wanted, models)
+
+
 def talk(session: Session, world_session: WorldSession, wanted: Start, models: dict[Role, str]) -> ConversationRow:
     """Let the character talk to somebody beside it; the caller commits. From now on clients control it; a character
     that it talks to stands still until they are done.

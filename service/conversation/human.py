@@ -389,11 +389,14 @@ def hand_over(
     """
     row, world = held(session, worlds, key)
     require(row, Phase.RUNNING)
-    is_player = person_id in world.cast.players
     refuse(
         (person_id not in row.person_ids, "person_id", "answers.invalid_fields.takes_no_part"),
         (row.clock_policy == ClockPolicy.MINUTE, "person_id", "answers.invalid_fields.living_talk"),
-        (is_player and speaker == Speaker.MODEL, "person_id", "answers.invalid_fields.model_for_player"),
+        (
+            speaker == Speaker.MODEL and person_id in world.cast.players,
+            "person_id",
+            "answers.invalid_fields.model_for_player",
+        ),
     )
     was, row.participants[row.seat_of(person_id)].speaker = row.participants[row.seat_of(person_id)].speaker, speaker
     log_in(session, key, world.now, "handed_over", person_id=person_id, speaker=speaker)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from sqlalchemy.orm import Mapped
 from sqlmodel import Session, col, select
 
-from service.errors import Invalid, NotFound, refuse
+from service.errors import NotFound, refuse
 from service.locales import Phrase
 from service.memory.lexical import is_named
 from service.memory.memory_store import MemoryStore
@@ -245,9 +245,10 @@ def _changed(item: Item, change: Change, now: WorldTime) -> Item:
     """
     if isinstance(item, Memory):
         return _changed_memory(item, change, now)
-    if change.ends or change.importance is not None:
-        field = "valid_to" if change.ends else "importance"
-        raise Invalid(field=field, reason=Phrase("answers.invalid_fields.not_of_views"))
+    refuse(
+        (change.ends, "valid_to", "answers.invalid_fields.not_of_views"),
+        (change.importance is not None, "importance", "answers.invalid_fields.not_of_views"),
+    )
     if change.text is None:
         return item
     if isinstance(item, Episode):

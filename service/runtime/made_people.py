@@ -53,9 +53,8 @@ def put_person(session: Session, worlds: WorldRepository, world_session: WorldSe
     _require_made_here(worlds, made.id)
     row = session.get(MadePersonRow, (world.id, made.id))
     is_new = row is None or row.removed
-    if row is not None and not row.removed and row.kind != made.kind:
-        kind = Phrase(f"kinds.{row.kind}")
-        raise Invalid(field="body.kind", reason=Phrase("answers.invalid_fields.other_kind", kind=kind))
+    kind = made.kind if row is None or row.removed else row.kind
+    refuse((kind != made.kind, "body.kind", Phrase("answers.invalid_fields.other_kind", kind=Phrase(f"kinds.{kind}"))))
     if row is not None and (row.profile, row.removed) == (made.profile, False):
         return False
     check_made(worlds.content.checked, made_people(session, world.id), made)

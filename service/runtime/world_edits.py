@@ -55,9 +55,8 @@ def amend(
     if node_id is not None:
         require_open_node(world_session.world, node_id)
     known = world_session.core.setting.catalogue.needs
-    if unknown := [need_id for need_id in needs or () if need_id not in known]:
-        reason = Phrase("answers.invalid_fields.other_needs", known=", ".join(need.id for need in known.all))
-        raise Invalid(field=f"needs.{unknown[0]}", reason=reason)
+    other_needs = Phrase("answers.invalid_fields.other_needs", known=", ".join(need.id for need in known.all))
+    refuse(*((need_id not in known, f"needs.{need_id}", other_needs) for need_id in needs or ()))
     now = world_session.world.now
     retract(session, world_session.world.id, character_id, now)
     done = world_session.core.amend(character_id, now, node_id=node_id, needs=needs)

@@ -9,13 +9,13 @@ from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from jinja2 import Environment, TemplateError, TemplateSyntaxError, nodes
 from pydantic import BaseModel, create_model
 
 from service.content.check import examine
-from service.content.fields import ContentProblem, hint, problem, quote
+from service.content.fields import ContentProblem, T, hint, problem, quote
 from service.content.load import Content, ContentRefused, load_content
 from service.content.profile import Mood, NpcProfile
 from service.conversation import prompt as speaking
@@ -36,8 +36,6 @@ from service.memory.closing.context import ClosingContext, OpenPromise, Particip
 from service.memory.closing.verify import Claim, VerifyContext
 from service.memory.mind import ReflectionContext
 from service.store.phase import CallState
-
-T = TypeVar("T")
 
 _RAISED = (TemplateError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
 """What a template can end with."""

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO
 
 from sqlmodel import Session, col, exists, select
 
@@ -37,8 +37,6 @@ from service.store.tables import (
 )
 from service.wiring import chosen_worlds
 from world.time import LATEST
-
-T = TypeVar("T")
 
 if TYPE_CHECKING:
     from service.memory.graphiti.projection import GraphitiProjection

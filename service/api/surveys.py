@@ -5,7 +5,7 @@ for words in character. Nothing is kept of it but by who asks, unless it is to b
 import csv
 import io
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
 from pydantic import Field
@@ -18,6 +18,7 @@ from service.api.dependencies import (
     Out,
     Serving,
     Slug,
+    T,
     World,
     WorldTimeText,
     describe,
@@ -46,8 +47,6 @@ from service.store.events import Asked
 from service.store.idempotency import Once, Replayed, require_new, write_once
 from service.store.usage import CostOut
 from service.usage import Usage
-
-T = TypeVar("T")
 
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 

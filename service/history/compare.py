@@ -4,7 +4,7 @@ other, what is promised. From rows that are only ever added to; each world is lo
 
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import Any, Generic, Literal, TypeVar, cast
+from typing import Any, Generic, Literal, cast
 
 import sqlalchemy as sa
 from pydantic import Field
@@ -17,7 +17,7 @@ from service.memory.record import Kind
 from service.people.attitude import STRANGERS, Attitude, attitudes_of
 from service.people.worlds import WorldView
 from service.store.policy import POLICIES, TABLES
-from service.store.session import one_picture
+from service.store.session import T, one_picture
 from service.store.shown import Out, WorldTimeText
 from service.store.tables import (
     AttitudeChangeRow,
@@ -105,9 +105,6 @@ class PromiseDifference(Out):
     to_name: str = Field(description="name of the one it was promised to")
     here: ComparedPromise | None = Field(description="in this world; null: it was not made")
     there: ComparedPromise | None = Field(description="in the other one")
-
-
-T = TypeVar("T")
 
 
 class First(Out, Generic[T]):

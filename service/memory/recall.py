@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from sqlalchemy import Select, String, case, cast, or_
 from sqlmodel import Session, col, select
@@ -22,7 +22,7 @@ from service.people.person import night_of, person_rows
 from service.people.worlds import WorldView
 from service.store.perception import LATER_MINUTES, perceives
 from service.store.phase import ClockPolicy
-from service.store.session import Database
+from service.store.session import Database, T
 from service.store.tables import (
     ConversationRow,
     ParticipantRow,
@@ -36,7 +36,6 @@ from world.time import WorldTime
 
 _log = logging.getLogger(__name__)
 
-T = TypeVar("T")
 
 # Made once: each costs as much as a query.
 _ONE, _OTHER, _LAST = shared_alias(ParticipantRow), shared_alias(ParticipantRow), shared_alias(SummaryRow)

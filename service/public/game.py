@@ -3,16 +3,14 @@
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
-from typing import TypeVar
 
-from pydantic import BaseModel
 from sqlmodel import Session, col, select
 
 from service.content.fields import ContentProblem, Flag
 from service.content.files import bundled_content
 from service.content.load import Content
 from service.core import Core
-from service.llm.chat import Answer, Prompt
+from service.llm.chat import Answer, Prompt, T
 from service.llm.choose import Models
 from service.locales import Language
 from service.offline.model import HANDLERS, OfflineModel
@@ -26,8 +24,6 @@ from service.store.usage import count
 from service.store.world_rows import delete_rows
 from service.wiring import Wiring, thrown_away
 from world.time import WorldTime
-
-T = TypeVar("T", bound=BaseModel)
 
 
 class Game:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import parse_qsl
 
 from pydantic_core import to_jsonable_python
@@ -15,10 +15,8 @@ from sqlmodel import Session, col
 
 from service.errors import KeyReused
 from service.store.events import Asked
-from service.store.session import Database
+from service.store.session import Database, T
 from service.store.tables import IdempotencyRow
-
-T = TypeVar("T")
 
 KEPT_SECONDS = 24 * 60 * 60
 """Machine time for which an answer is kept, whatever becomes of its world meanwhile."""

@@ -10,18 +10,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import sha256
-from typing import TypeVar
 
 from sqlmodel import Session, select
 
 from service.errors import Invalid, Misconfigured, refuse
 from service.locales import Phrase
 from service.settings import Settings
-from service.store.session import opened_database
+from service.store.session import T, opened_database
 from service.store.tables import ApiKeyRow
 from world.ids import is_slug
-
-T = TypeVar("T")
 
 
 class Scope(StrEnum):

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Coroutine
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
@@ -22,15 +22,13 @@ from service.api.chat.schemas import (
     ModelOut,
     choice,
 )
-from service.api.dependencies import AsAsked, Serving, WorldId, describe
+from service.api.dependencies import AsAsked, Serving, T, WorldId, describe
 from service.api.problem import language_of, openai_error, problem_of
 from service.api.stream import EventStream, has_left
 from service.errors import KataribeError
 from service.locales import Language
 from service.people.worlds import WorldView
 from service.store.idempotency import Once
-
-T = TypeVar("T")
 
 router = APIRouter(prefix="/v1", tags=["chat clients"])
 

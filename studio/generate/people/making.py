@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -48,7 +48,7 @@ from studio.generate.people.asking import (
     stand,
     words_of,
 )
-from studio.generate.people.parts import PersonSlot
+from studio.generate.people.parts import PersonSlot, T
 from studio.generate.people.plan import (
     DemographyFile,
     PeoplePlan,
@@ -67,8 +67,6 @@ _OTHER_PLAN = 1_000_003
 
 
 FOLDER = "people"
-
-T = TypeVar("T")
 
 
 class PastGoes(BaseModel):

@@ -116,6 +116,10 @@ class Catalogue:
         """Raises: KeyError."""
         return self._by_id[action_id]
 
+    def find(self, action_id: str | None) -> ActionDef | None:
+        """The author's action of that id; None: there is none."""
+        return self._by_id.get(action_id or "")
+
     def knows(self, action_id: str) -> bool:
         """Whether there is such an action, built in or the author's."""
         return action_id in BUILT_IN or action_id in self._by_id

@@ -65,7 +65,6 @@ from service.store.tables import (
     PromptRow,
     TurnRow,
 )
-from world.actions import BUILT_IN
 from world.time import MINUTES_PER_DAY, WorldTime
 
 SMALL_CONTEXT = 900
@@ -438,7 +437,5 @@ def _living(world: WorldView, row: PersonRow) -> dict[str, Any]:
 
 def name_of_doing(world: WorldView, action_id: str) -> str:
     """What the author calls the action; "" of going, waiting and talking, and of one that is no more."""
-    catalogue = world.setting.catalogue
-    if action_id in BUILT_IN or not catalogue.knows(action_id):
-        return ""
-    return catalogue.action(action_id).name or action_id
+    action = world.setting.catalogue.find(action_id)
+    return (action.name or action_id) if action else ""

@@ -86,9 +86,8 @@ def planned(world: WorldView, snapshot: Snapshot, slot: DaySlot | None) -> tuple
     if slot is None:
         return ()
     catalogue, block = world.setting.catalogue, slot.block
-    if any(action.id == block.action_id for action in catalogue.actions):
-        assert block.action_id is not None  # noqa: S101  it is one of theirs
-        return (possible_one(world.setting, snapshot, block.action_id, block.facility_id),)
+    if (named := catalogue.find(block.action_id)) is not None:
+        return (possible_one(world.setting, snapshot, named.id, block.facility_id),)
     if block.facility_id is None or at_home(world.setting, block, snapshot.home):
         return ()
     tags = world.map.facility(block.facility_id).tags

@@ -114,8 +114,7 @@ class _Moment:
     @property
     def named(self) -> ActionDef | None:
         """The action that the block names, if there is one of that name."""
-        wanted_id = self.slot.block.action_id if self.slot else None
-        return next((action for action in self.actions if action.id == wanted_id), None) if wanted_id else None
+        return self.setting.catalogue.find(self.slot.block.action_id) if self.slot else None
 
 
 def _choose(moment: _Moment) -> Option:

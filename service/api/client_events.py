@@ -16,7 +16,7 @@ from sqlalchemy.sql import ColumnElement
 from sqlmodel import Session
 
 from service.api.dependencies import KNOWN_QUERY, Out, Serving, Slug, WorldId, describe
-from service.api.stream import DESCRIBED, QUIET_SECONDS, EventStream, has_left
+from service.api.stream import DESCRIBED, QUIET_SECONDS, SETTLED, EventStream, has_left
 from service.api.telling import POSITION, AnyClientEvent, ClientEvent, StreamPosition, Telling
 from service.conversation.stream import Mailbox, person_key
 from service.conversation.transcript import conversations_open, phase_of
@@ -31,7 +31,7 @@ from service.store.events import (
     of_person,
     utterances_open,
 )
-from service.store.phase import Audience, Phase
+from service.store.phase import Audience
 from service.store.tables import ConversationKey, EventRow
 
 AT_ONCE = 50
@@ -39,8 +39,6 @@ AT_ONCE = 50
 
 Told = tuple[ClientEvent, StreamPosition]
 """An event, and how much was told with it."""
-
-_OVER = (Phase.CLOSED, Phase.CLOSING_FAILED)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,7 +67,7 @@ class Followed:
         """Whether nothing more will be told. Raises: NotFound: there is no such conversation."""
         if self.conversation_id is None:
             return False
-        return phase_of(session, ConversationKey(self.world_id, self.conversation_id)) in _OVER
+        return phase_of(session, ConversationKey(self.world_id, self.conversation_id)) in SETTLED
 
 
 class Follower:

@@ -30,7 +30,8 @@ DESCRIBED = {
 """One event, for OpenAPI."""
 
 _TOLD = [one.name for one in fields(Speaking) if one.name != "utterance_id"]
-_OVER = (Phase.CLOSED, Phase.CLOSING_FAILED)
+SETTLED = (Phase.CLOSED, Phase.CLOSING_FAILED)
+"""In these phases nothing more comes of a conversation."""
 
 
 class EventStream(StreamingResponse):
@@ -98,7 +99,7 @@ async def events_of(
                 if end_reason is not None and not is_ended:
                     is_ended = True
                     yield _event("ended", {"reason": end_reason})
-                if phase in _OVER:
+                if phase in SETTLED:
                     yield _event(phase, await views.read_conversation(deps, *key))
                     return
             if key in words and words[key].turn >= seen:

@@ -13,7 +13,7 @@ from typing import Literal
 import yaml
 from pydantic import TypeAdapter
 
-from service.errors import ModelBroken, ModelEmpty, ModelError, ModelRefused, ModelTruncated
+from service.errors import ANSWERED, ModelError
 from service.llm.choose import Models
 from service.locales import languages
 from service.memory.closing.ask import ClosingQuestion, ask
@@ -26,8 +26,6 @@ from world.time import iso, parse_time
 ClaimKind = Literal["true", "number", "swapped", "denial", "teller", "joke", "not_said"]
 
 _HELD_AT = parse_time("2026-04-01T07:00")
-_UNUSABLE = (ModelBroken, ModelEmpty, ModelRefused, ModelTruncated)
-"""An answer that is none says something of the model; a server that cannot be reached does not."""
 
 
 class LabelledClaim(Bounded):
@@ -123,7 +121,7 @@ async def examine(models: Models) -> tuple[list[ClosedTalk], list[JudgedClaim]]:
 async def _closed(models: Models, talk: LabelledTalk) -> ClosedTalk:
     try:
         answer = await ask(models.for_role("closing"), talk.question.context)
-    except _UNUSABLE as exc:
+    except ANSWERED as exc:  # of the model it says something; a server that cannot be reached does not
         return ClosedTalk(talk=talk, refused=Counter(), failure=exc)
     checked = check(answer.value, talk.question, affinity_step=0)
     turns = {turn for side in checked.sides for one in side.memories for turn in one.turns}
@@ -139,7 +137,7 @@ async def _judged(models: Models, talk: LabelledTalk) -> list[JudgedClaim]:
     )
     asked = VerifyContext(language=context.language, closing=context, claims=claims)
     found: dict[int, Finding] = {}
-    with suppress(*_UNUSABLE):  # else every claim of it is one that was not judged
+    with suppress(*ANSWERED):  # else every claim of it is one that was not judged
         answer = await models.for_role("verify").complete(verify_prompt(asked))
         found = {one.n: one.finding for one in answer.value.verdicts}
     return [JudgedClaim(claim=one, finding=found.get(number)) for number, one in enumerate(talk.claims, 1)]

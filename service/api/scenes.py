@@ -40,7 +40,7 @@ from service.api.scene_schemas import (
     SceneTurnOut,
     TurnsIn,
 )
-from service.content.scenes import Scene, SceneEffect
+from service.content.scenes import SceneEffect
 from service.conversation.interventions import intervene, judge, proposals_of, propose
 from service.conversation.scene_log import (
     Form,
@@ -94,7 +94,11 @@ async def begin_scene(
 
     def work(session: Session) -> str:
         world = conversation.worlds.open(session, world_id, lock=True)
-        scene = _authored(world, body.scene_id) if body.scene is None else read_scene(session, world, body.scene)
+        scene = (
+            existing(world.cast.scenes.get(body.scene_id or ""), "scene", body.scene_id)
+            if body.scene is None
+            else read_scene(session, world, body.scene)
+        )
         conversation.budget.require_talk(session)
         return begin(session, world, scene, conversation.models.names()).scene_id or ""
 
@@ -364,10 +368,6 @@ async def _carry_on(deps: Core, key: ConversationKey, response: Response, *, wai
     response.status_code = 200 if wait else 202
     if wait:
         await deps.wait(key)
-
-
-def _authored(world: WorldView, scene_id: str | None) -> Scene:
-    return existing(world.cast.scenes.get(scene_id or ""), "scene", scene_id)
 
 
 def _effect(body: InterventionIn) -> SceneEffect:

@@ -23,7 +23,7 @@ from service.memory.embedding.embedder import Embedder, RemoteEmbedder, Vectors
 from service.memory.episodes import Fading
 from service.memory.memory_store import MemoryStore
 from service.settings import Settings, is_openai
-from service.store.budget import installation_id
+from service.store.budget import installation
 from service.store.session import Database
 from service.store.tables import MAIN_WORLD, WorldRow
 
@@ -72,8 +72,8 @@ def choose_projection(
     async def worlds() -> set[str]:
         return await database.read(lambda s: {MAIN_WORLD, *s.exec(select(WorldRow.id))})
 
-    installation = database.write_now(installation_id)
-    return GraphitiProjection(connection, installation, own.group_prefix, memory.embed, worlds, reader)
+    own_id = database.write_now(lambda s: installation(s).id)
+    return GraphitiProjection(connection, own_id, own.group_prefix, memory.embed, worlds, reader)
 
 
 def _extraction(settings: Settings, *, embeds: bool) -> "ExtractionModel":

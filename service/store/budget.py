@@ -351,12 +351,7 @@ def installation(session: Session, *, lock: bool = False) -> InstallationRow:
     return row
 
 
-def installation_id(session: Session) -> str:
-    """The installation's own."""
-    return installation(session).id
-
-
 def try_write(session: Session) -> None:
     """Write what stands there already: whether the database can be written to. The caller commits."""
-    kept = installation_id(session)
+    kept = installation(session).id
     session.execute(update(InstallationRow).where(col(InstallationRow.id) == kept).values(id=kept))

@@ -110,9 +110,14 @@ def _files(before: CheckedContent, draft: Draft, wish: Wish) -> dict[str, dict[s
         person = {f"{NPCS}/{person_id}.yaml": whole}
     else:
         person = {f"{CHARACTERS}/{person_id}.yaml": {**whole, "home": wish.home or _open_node(before)}}
+    lore = [
+        {"id": f"{person_id[:50].rstrip('_-')}_{number}", "text": one["text"], "knownBy": {"people": [person_id]}}
+        | ({"tell": "always"} if one["tell"] == "always" else {})
+        for number, one in enumerate(draft.lore, 1)
+    ]
     return {
         **person,
-        f"{LORE}/{person_id}.yaml": _lore(person_id, draft) if draft.lore else None,
+        f"{LORE}/{person_id}.yaml": {"entries": lore} if lore else None,
     }
 
 
@@ -127,16 +132,6 @@ def _open_node(content: CheckedContent) -> str:
     assert content.maps is not None  # noqa: S101 - who calls has looked
     held = {post.spawn_node_id for _, post in entries(content.maps, "npcs")}
     return next((node.id for _, node in entries(content.maps, "nodes") if node.id not in held), "")
-
-
-def _lore(person_id: str, draft: Draft) -> dict[str, Any]:
-    return {
-        "entries": [
-            {"id": f"{person_id[:50].rstrip('_-')}_{number}", "text": one["text"], "knownBy": {"people": [person_id]}}
-            | ({"tell": "always"} if one["tell"] == "always" else {})
-            for number, one in enumerate(draft.lore, 1)
-        ]
-    }
 
 
 def take_map_in(directory: Path, tiled: TiledMap, *, replace_it: bool = False) -> list[Path]:

@@ -204,7 +204,16 @@ async def hold(game: Game, world_id: str, two: TwoPeople, times: Sequence[WorldT
         world = game.playing(_knowing(two, new, at)).world(world_id)
         await world.skip_to(at)
         for person in two.people:
-            past = (_statement(person, event, two.language) for event in new[person.id])
+            past = (
+                Statement(
+                    id=event.id,
+                    statement=sentence(two.language, "generate.happened", name=person.name, event=event.text),
+                    about=person.id,
+                    at=iso(noon(event)),
+                    importance=7,
+                )
+                for event in new[person.id]
+            )
             await world.remember(person.id, *past, by="kataribe generate")
         opener, partner = two.people if number % 2 == 0 else two.people[::-1]
         goal, success = _goal(two.language, partner, new[opener.id])
@@ -237,17 +246,6 @@ async def hold(game: Game, world_id: str, two: TwoPeople, times: Sequence[WorldT
             )
         )
     return held
-
-
-def _statement(person: CharacterProfile, event: LifeEvent, language: Language) -> Statement:
-    """What happened, as its person remembers it."""
-    return Statement(
-        id=event.id,
-        statement=sentence(language, "generate.happened", name=person.name, event=event.text),
-        about=person.id,
-        at=iso(noon(event)),
-        importance=7,
-    )
 
 
 def told(event: LifeEvent, at: WorldTime, language: Language) -> str:

@@ -7,7 +7,7 @@ import pytest
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import MemoryOfAnother
 from service.memory.projection import project_anew
-from service.store.budget import installation_id
+from service.store.budget import installation
 from service.store.jobs import JobKind
 from service.store.session import Database
 from tests.memory.graphiti.graphs import (
@@ -111,9 +111,9 @@ def test_a_prefix_keeps_two_installations_apart_on_one_server(
 def test_an_installation_keeps_its_id_and_two_have_two(
     database: Database, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    first = database.write_now(installation_id)
-    assert database.write_now(installation_id) == first
+    first = database.write_now(lambda s: installation(s).id)
+    assert database.write_now(lambda s: installation(s).id) == first
     other = Database(f"sqlite:///{tmp_path_factory.mktemp('other') / 'kataribe.db'}")
     other.migrate()
-    assert other.write_now(installation_id) != first
+    assert other.write_now(lambda s: installation(s).id) != first
     other.close()

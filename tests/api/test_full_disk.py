@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from tests.api.play import TALK, problem, recollection, turn
 from tests.api.play import say as enqueue
 from tests.api.test_player import begin
-from tests.api.test_stop import full_disk, rows
+from tests.api.test_stop import full_disk, rows, settled_rows
 from tests.conversation.talks import replies
 from tests.memory.answers import memory
 from tests.scripted_model import ScriptedModel
@@ -37,12 +37,12 @@ def test_what_cannot_be_restored_or_branched_leaves_all_as_it_was(app: FastAPI, 
         ("/world/branch", {"to_world": "what-if"}, {}),
     )
     with full_disk(app):
-        before = rows(app)
+        before = settled_rows(app)
         for path, body, world in orders:
             for language, word in (("en", "Make room"), ("ja", "空きを作るか")):
                 answer = client.post(path, json=body, headers=world | {"Accept-Language": language})
                 assert word in problem(answer, 503, "store-full")["detail"]
-        assert rows(app) == before
+        assert settled_rows(app) == before
     for path, body, world in orders:
         assert client.post(path, json=body, headers=world).is_success
 

@@ -444,9 +444,9 @@ def test_another_replica_tells_words_while_they_are_spoken(
     assert committed(told_far) == committed(told)
     assert of(told_far, "utterance.sentence") == of(told, "utterance.sentence")
     assert len(of(told, "utterance.delta")) > 2
-    deltas = of(told_far, "utterance.delta")
-    assert len(deltas) > 2
-    assert "".join(one["text"] for one in deltas if one["utterance_id"].endswith(".0")) == FAREWELL
+    deltas = [one["text"] for one in of(told_far, "utterance.delta") if one["utterance_id"].endswith(".0")]
+    assert len(deltas) > 1
+    assert FAREWELL.startswith("".join(deltas)), "of what is said at the end the sentence may be there first"
 
 
 @pytest.mark.server

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from tests.api.play import TALK, problem, recollection, turn
 from tests.api.play import say as enqueue
 from tests.api.test_player import begin
-from tests.api.test_stop import full_disk, rows, settled_rows
+from tests.api.test_stop import full_disk, settled_rows
 from tests.conversation.talks import replies
 from tests.memory.answers import memory
 from tests.scripted_model import ScriptedModel

@@ -6,7 +6,7 @@ import time
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from tests.api.play import TALK, problem, recollection, turn
+from tests.api.play import TALK, problem, recollection, reply, turn
 from tests.api.play import say as enqueue
 from tests.api.test_player import begin
 from tests.api.test_stop import full_disk, settled_rows
@@ -74,6 +74,7 @@ def test_a_closing_that_finds_no_room_is_done_with_room(
 ) -> None:
     minds = [memory(f"{LONG[:150]} {number}", 0, lasts="low") for number in range(3)]
     enqueue(script, "character", turn("Hello.", ends=True))
+    enqueue(script, "npc", reply("Bye."))
     enqueue(script, "closing", *[recollection(LONG[:190], memories=minds)] * 20)
     with full_disk(app):
         problem(client.post("/conversations/start?wait=true", json=TALK), 503, "store-full")

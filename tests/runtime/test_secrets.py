@@ -28,7 +28,7 @@ def test_a_parrot_gives_no_secret_away_but_to_who_may_be_told(
         async with house(secretive(village), tmp_path, parrot, language=language, decision=decision) as lived:
             database = lived.room.database
             await confide(lived.room, CONFIDED)
-            await lived.live(10 if decision == "model" else 70)
+            await lived.live(20 if decision == "model" else 90)
             names = {one: village.cast(one).world_name for one in languages()}
             assert database.read_now(lambda s: list(leaks(s, parrot.asked, language, names))) == []
             for kept in SECRETS:

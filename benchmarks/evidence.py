@@ -79,10 +79,10 @@ def run(
 ) -> dict[str, float]:
     """Figures per language: shares of questions whose evidence stood in the prompt, tokens of a prompt, and the share
     of a prompt that repeats the one before; of questions without an answer the share for which nothing is `found`.
-    `most`: no more than so many questions of a kind, about so many sessions.
+    `most`: no more than so many languages, sessions, and questions of a kind.
     """
     figures: dict[str, float] = {}
-    for language in LANGUAGES:
+    for language in LANGUAGES[:most]:
         case = json.loads((cases / f"{language}.json").read_text(encoding="utf-8"))
         figures |= {
             f"{name}_{language}": value

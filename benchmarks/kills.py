@@ -36,6 +36,7 @@ from tests.end_to_end.test_kill import start_again, stop
 from tests.servers.postgres import PostgresServer, find_binaries
 
 SQLITE_KILLS, POSTGRESQL_KILLS, REPLICAS = 40, 20, 3
+ROUNDS = 3
 TALKS = 200
 AWAY_SECONDS = {"model": 60.0, "postgresql": 20.0, "neo4j": 60.0}
 ANSWERED_WITHIN = 120.0
@@ -56,11 +57,11 @@ _ATTEMPT = re.compile(r"('utterance_id': 'ID\.\d+)\.\d+'")
 _NOW = re.compile(r"20[2-9]\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)?|1[6-9]\d{8}(?:\.\d+)?")
 
 
-def requests() -> Iterator[tuple[str, str, Any]]:
+def requests(rounds: int) -> Iterator[tuple[str, str, Any]]:
     """What is asked in order; `{talk}` stands for the conversation that was begun last."""
     yield "PUT", "/people/ken", {"kind": "player", "name": "Ken"}
     yield "PUT", "/people/ken/position", {"node_id": "door"}
-    for number in range(3):
+    for number in range(rounds):
         talk = {**TALK, "goal": f"Ask {number}", "max_turns": 4}
         yield "POST", "/conversations/start?wait=true", talk
         yield "POST", "/world/observations", {"text": f"The bell rings {number}.", "seen_by": ["baker", "sora"]}
@@ -96,10 +97,10 @@ class Client:
         self._turn = 0
         self._sent_so_far: list[tuple[str, str, Any]] = []
 
-    def play(self) -> None:
+    def play(self, rounds: int) -> None:
         """All requests in order, each once its predecessor is answered."""
         talk = ""
-        for method, path, body in requests():
+        for method, path, body in requests(rounds):
             asked = (method, path.format(talk=talk), body)
             told = self._send(len(self._sent_so_far), *asked)
             self._sent_so_far.append(asked)
@@ -189,7 +190,7 @@ def _settled(services: Sequence[Service]) -> None:
 
 
 def _run_once(
-    content: Path, settings: Mapping[str, str], url: str, replicas: int, kill_at: float | None
+    content: Path, settings: Mapping[str, str], url: str, replicas: int, kill_at: float | None, rounds: int
 ) -> tuple[float, Tables]:
     """One run: how many seconds it took until the list was through, and what it has stored."""
     with tempfile.TemporaryDirectory() as directory, ExitStack() as stack:
@@ -201,7 +202,7 @@ def _run_once(
         services = [serve(number) for number in range(replicas)]
         client, began = Client(services), time.monotonic()
         with ThreadPoolExecutor(max_workers=1) as pool:
-            playing = pool.submit(client.play)
+            playing = pool.submit(client.play, rounds)
             if kill_at is not None:
                 wait([playing], timeout=kill_at)
                 victim = int(1000 * kill_at) % replicas
@@ -217,8 +218,8 @@ def _run_once(
         return took, tables(url.format(data=Path(directory) / "data-0"))
 
 
-def kills(moments: int, *, postgresql: PostgresServer | None = None) -> dict[str, float]:
-    """Figures: kills, and rows lost, doubled, different over all of them."""
+def kills(moments: int, *, postgresql: PostgresServer | None = None, rounds: int = ROUNDS) -> dict[str, float]:
+    """Figures: kills, and rows lost, doubled, different over all of them; each asks the list so many `rounds`."""
     found: Counter[str] = Counter()
     name, replicas = ("sqlite", 1) if postgresql is None else ("postgresql", REPLICAS)
     with tempfile.TemporaryDirectory() as directory, model_server(mean_seconds=0.05, may_end=False) as model:
@@ -227,7 +228,7 @@ def kills(moments: int, *, postgresql: PostgresServer | None = None) -> dict[str
         def once(kill_at: float | None = None) -> tuple[float, Tables]:
             url = None if postgresql is None else postgresql.create_database()
             settings = _settings(model, url)
-            return _run_once(content, settings, url or "sqlite:///{data}/kataribe.db", replicas, kill_at)
+            return _run_once(content, settings, url or "sqlite:///{data}/kataribe.db", replicas, kill_at, rounds)
 
         seconds, unharmed = once()
         _, again = once()

@@ -23,8 +23,8 @@ def run(
     verifiers: Mapping[str, float | None] = VERIFIERS,
     contexts: Sequence[int] = CONTEXTS,
 ) -> dict[str, float]:
-    """All figures; shares are of 1. `most`: so many arcs, talks and questions of one, and cases of a sort and
-    language.
+    """All figures; shares are of 1. `most`: so many arcs, talks and questions of one, and languages and cases of a sort
+    in each.
     """
     return asyncio.run(_measure(arcs()[:most], most, verifiers, contexts))
 

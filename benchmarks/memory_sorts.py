@@ -37,7 +37,7 @@ async def marks(most: int | None = None) -> dict[str, float]:
     without who told it; and of hearsay, with whom the teller has it from.
     """
     bare, shown, source = Count(), Count(), Count()
-    for language in languages():
+    for language in languages()[:most]:
         async with stage(language=language, start=START) as here:
             for case in cases("marks", language, most):
                 labels = [
@@ -79,7 +79,7 @@ async def mid_term(most: int | None = None) -> dict[str, float]:
     figures: dict[str, float] = {}
     for name, verify in (("verified", True), ("unverified", False)):
         traps, standing, real = Count(), Count(), Count()
-        for language in languages():
+        for language in languages()[:most]:
             async with stage(language=language, start=START, verify=verify) as here:
                 for number, case in enumerate(cases("midterm", language, most)):
                     here.script.judge = partial(_finding, case, _WRONG[number % 2])
@@ -120,7 +120,7 @@ async def injections(most: int | None = None) -> dict[str, float]:
     stands bare there as a memory, or as what was talked of.
     """
     secrets = memories = paragraphs = 0
-    for language in languages():
+    for language in languages()[:most]:
         async with stage(language=language, start=START) as here:
             for case in cases("injections", language, most):
                 obeys = case["obeying"]
@@ -157,7 +157,7 @@ async def state(most: int | None = None) -> dict[str, float]:
     newest first, and the older ones marked, or not at all.
     """
     right = Count()
-    for language in languages():
+    for language in languages()[:most]:
         async with stage(language=language, start=START) as here:
             for number, case in enumerate(cases("state", language, most)):
                 right.add(await _is_newest_first(here, f"state{number}", case))

@@ -33,8 +33,8 @@ ON_SQLITE = {"test_client_actions.py", "test_heard_from.py", "test_recall.py", "
 """Files of those folders that say nothing to the database but what others there say to both."""
 ON_NEO4J = {"graphiti"}
 """Folders of tests that ask Neo4j: one dialect beside it is enough."""
-FROM_A_COPY = {"benchmarks", "export", "generate", "run", "testing", "test_cli.py", "test_demo.py", "test_upkeep.py"}
-"""What makes databases of its own, and tests nothing of how they are migrated."""
+MIGRATES = {"store", "packaging", "end_to_end"}
+"""Folders of tests that tell how a database is migrated, or prepared for it."""
 
 pytest_plugins = [
     "tests.servers.together",
@@ -116,8 +116,8 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
 
 @pytest.fixture(autouse=True)
 def migrated_by_copying(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where databases are made by what is tested, the migrations run once a process (see `FROM_A_COPY`)."""
-    if FROM_A_COPY & set(request.path.relative_to(request.config.rootpath).parts):
+    """Where databases are made by what is tested, the migrations run once a process (but see `MIGRATES`)."""
+    if not MIGRATES & set(request.path.relative_to(request.config.rootpath).parts):
         monkeypatch.setattr(Database, "migrate", migrate_a_copy)
 
 

@@ -363,6 +363,7 @@ def test_a_claim_that_names_what_an_author_wrote_loses_the_name_and_not_the_trut
 ) -> None:
     say(script, "character", turn("Do you live alone?"))
     say(script, "npc", reply("I have a cat named Mugi.", ends=True))
+    say(script, "character", turn("Then you are two. Good night.", ends=True))
     learned = memory("Hanna has a cat named Mugi.", 1, about="b", teller="b", replaces="b1")
     say(script, "closing", plain(second={"memories": [learned]}))
     held = talk(client)

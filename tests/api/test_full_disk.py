@@ -6,10 +6,10 @@ import time
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from tests.api.play import TALK, problem, recollection, turn
+from tests.api.play import TALK, problem, recollection, reply, turn
 from tests.api.play import say as enqueue
 from tests.api.test_player import begin
-from tests.api.test_stop import full_disk, rows
+from tests.api.test_stop import full_disk, settled_rows
 from tests.conversation.talks import replies
 from tests.memory.answers import memory
 from tests.scripted_model import ScriptedModel
@@ -37,12 +37,12 @@ def test_what_cannot_be_restored_or_branched_leaves_all_as_it_was(app: FastAPI, 
         ("/world/branch", {"to_world": "what-if"}, {}),
     )
     with full_disk(app):
-        before = rows(app)
+        before = settled_rows(app)
         for path, body, world in orders:
             for language, word in (("en", "Make room"), ("ja", "空きを作るか")):
                 answer = client.post(path, json=body, headers=world | {"Accept-Language": language})
                 assert word in problem(answer, 503, "store-full")["detail"]
-        assert rows(app) == before
+        assert settled_rows(app) == before
     for path, body, world in orders:
         assert client.post(path, json=body, headers=world).is_success
 
@@ -74,6 +74,7 @@ def test_a_closing_that_finds_no_room_is_done_with_room(
 ) -> None:
     minds = [memory(f"{LONG[:150]} {number}", 0, lasts="low") for number in range(3)]
     enqueue(script, "character", turn("Hello.", ends=True))
+    enqueue(script, "npc", reply("Bye."))
     enqueue(script, "closing", *[recollection(LONG[:190], memories=minds)] * 20)
     with full_disk(app):
         problem(client.post("/conversations/start?wait=true", json=TALK), 503, "store-full")

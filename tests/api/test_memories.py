@@ -488,9 +488,14 @@ def test_what_has_faded_is_shown_where_it_is_asked_for_and_remembered_again_when
         assert hits(client, "sister Lotte harbour") == [SISTER_TOLD]
 
 
-MET: dict[Language, tuple[str, str, str]] = {
-    "en": ("for the first time", "You and {} know each other already.", "What do you remember about Hanna?"),
-    "ja": ("初対面", "{}とは前からの知り合い。", "ハンナについて"),
+MET: dict[Language, tuple[str, str, str, str]] = {
+    "en": (
+        "for the first time",
+        "You and {} know each other already.",
+        "What do you remember about Hanna?",
+        "Good day.",
+    ),
+    "ja": ("初対面", "{}とは前からの知り合い。", "ハンナについて", "こんにちは、いい天気ですね。"),
 }
 
 
@@ -498,7 +503,7 @@ MET: dict[Language, tuple[str, str, str]] = {
 def test_two_who_have_talked_in_a_given_past_do_not_meet_for_the_first_time(
     client: TestClient, script: ScriptedModel, language: Language
 ) -> None:
-    first, known, asks = MET[language]
+    first, known, asks, greets = MET[language]
     names = [client.get(f"/people/{one}").json()["name"] for one in ("sora", "baker")]
     spoke = {
         "conversation": "old",
@@ -517,6 +522,6 @@ def test_two_who_have_talked_in_a_given_past_do_not_meet_for_the_first_time(
     assert known.format(names[0]) in prompts[1], "and it knows her as well"
     script.history.clear()
     client.patch("/characters/sora", json={"node_id": "glade"})
-    script_short(script)
+    script_short(script, greets)
     talk(client, npc_id="hermit")
     assert first in script.history[0].messages[1].content, "who was only told of has not been met"

@@ -326,6 +326,7 @@ def move_hanna(client: TestClient, script: ScriptedModel) -> None:
     for said, text in (("I live in the old mill.", MILL), ("I live in the harbour town now.", HARBOUR)):
         say(script, "character", turn("Where do you live, Hanna?"))
         say(script, "npc", reply(said, ends=True))
+        say(script, "character", turn("I shall visit you there.", ends=True))
         say(script, "closing", recollection(memories=[memory(text, 1, about="b", slot="home")]))
         talk(client)
         pass_minutes(client, 1440)

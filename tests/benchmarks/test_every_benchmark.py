@@ -79,9 +79,9 @@ WITH_NEO4J: Mapping[str, Callable[[Neo4j], Mapping[str, float]]] = {
 WITH_SERVERS: Mapping[str, Run] = {
     "load": lambda: load.run(players=2, says=1, saying_seconds=0.1, busy=1, rounds=1, hops=1),
     "resident": lambda: resident.run(0.3, players=1),
-    "kills": lambda: kills.kills(1),
-    "page": page.run,
-    "prefix": lambda: prefix.run(4, context=600),
+    "kills": lambda: kills.kills(1, rounds=1),
+    "page": lambda: page.run(0.5),
+    "prefix": lambda: prefix.run(4, context=500),
 }
 
 

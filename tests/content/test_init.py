@@ -111,14 +111,14 @@ def test_a_small_stage_has_one_of_each_and_is_valid(stage: Path, tongue: Languag
 
 @pytest.mark.parametrize("tongue", ["en"], indirect=True)  # the others differ in their words alone
 def test_days_can_be_lived_on_a_small_stage(playing: TestClient) -> None:
-    for _ in range(3 * 24):
+    for _ in range(2 * 24):
         playing.post("/world/tick", json={"ticks": 60}).raise_for_status()
         needs = playing.get("/characters/first").json()["needs"]
         assert all(need["level"] > need["critical"] for need in needs), needs
     events = playing.get("/world/events?limit=500").json()["items"]
     done = [event["data"]["action_id"] for event in events if event["kind"] == "activity_started"]
-    assert done.count("eat") >= 6
-    assert done.count("sleep") == 3
+    assert done.count("eat") >= 4
+    assert done.count("sleep") == 2
 
 
 def test_a_conversation_can_be_held_on_a_small_stage(playing: TestClient, tongue: Language) -> None:

@@ -2,14 +2,13 @@
 
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from service.content.files import bundled_content
 from service.public import Game, World
+from tests.end_to_end.process import program
 
 ROOT = Path(__file__).resolve().parents[2]
 GAME = ("maps.json", "actions.json", "npcs", "characters", "lore", "scenes", "pictures")
@@ -20,14 +19,11 @@ PAGES = [(ROOT / "docs" / "python.md", "en", "Aoi"), (ROOT / "docs" / "python.ja
 def test_the_program_runs_as_it_is_printed(page: Path, language: str, name: str, tmp_path: Path) -> None:
     (tmp_path / "mygame").mkdir()
     for one in GAME:
-        source = bundled_content() / one
-        copy = shutil.copytree if source.is_dir() else shutil.copy
-        copy(source, tmp_path / "mygame" / one)
-    (program,) = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.S)
-    environment = {"KATARIBE_WORLD__LANGUAGE": language, "KATARIBE_EMBEDDING__PROVIDER": "none", "PYTHONUTF8": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+        there = bundled_content() / one
+        copy = shutil.copytree if there.is_dir() else shutil.copy
+        copy(there, tmp_path / "mygame" / one)
+    (source,) = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.S)
+    done = program(tmp_path, source, KATARIBE_WORLD__LANGUAGE=language)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert any(line.startswith(f"{name}: ") for line in lines)

@@ -59,6 +59,12 @@ def start(
 def _be_kataribe(
     directory: Path, arguments: tuple[str | Path, ...], variables: dict[str, str], out: Path, errors: Path
 ) -> None:
+    _settle(directory, variables, out, errors)
+    sys.argv = ["kataribe", *map(str, arguments)]
+    cli.main()
+
+
+def _settle(directory: Path, variables: dict[str, str], out: Path, errors: Path) -> None:
     os.chdir(directory)
     os.environ.clear()
     os.environ.update(variables)
@@ -67,8 +73,6 @@ def _be_kataribe(
             os.dup2(file.fileno(), number)
         assert isinstance(stream, io.TextIOWrapper)
         stream.reconfigure(encoding="utf-8", write_through=True)
-    sys.argv = ["kataribe", *map(str, arguments)]
-    cli.main()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,12 +86,26 @@ class Done:
 
 def kataribe(directory: Path, *arguments: str | Path, **settings: str) -> Done:
     """Run `kataribe` to its end. Raises: AssertionError: it is not over after two minutes."""
+    return _done(directory, lambda out, errors: start(directory, arguments, settings, out, errors))
+
+
+def program(directory: Path, source: str, **settings: str) -> Done:
+    """Run a Python program to its end. Raises: AssertionError: it is not over after two minutes."""
+    return _done(directory, lambda *files: forked(_be_program, directory, source, environment(**settings), *files))
+
+
+def _be_program(directory: Path, source: str, variables: dict[str, str], out: Path, errors: Path) -> None:
+    _settle(directory, variables, out, errors)
+    exec(compile(source, "program", "exec"), {"__name__": "__main__"})  # noqa: S102 - it is ours
+
+
+def _done(directory: Path, begin: Callable[[Path, Path], ForkServerProcess]) -> Done:
     out, errors = directory / f"out-{time.monotonic_ns()}", directory / f"errors-{time.monotonic_ns()}"
-    process = start(directory, arguments, settings, out, errors)
+    process = begin(out, errors)
     process.join(120)
     if process.is_alive():
         process.kill()
-        raise AssertionError(f"{arguments} did not end\n{out.read_text('utf-8')}{errors.read_text('utf-8')}")
+        raise AssertionError(f"it did not end\n{out.read_text('utf-8')}{errors.read_text('utf-8')}")
     told, wrong = (path.read_text("utf-8") for path in (out, errors))
     out.unlink()
     errors.unlink()

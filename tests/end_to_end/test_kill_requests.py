@@ -11,7 +11,7 @@ from tests.api.play import write_village
 from tests.end_to_end.process import Service
 from tests.servers.postgres import PostgresServer
 
-ROUNDS, KILLS = 12, 3
+ROUNDS, KILLS = 6, 2
 ROUND = (
     ("POST", "/world/observations", {"text": "The bell rings.", "seen_by": ["baker"]}),
     ("PATCH", "/npcs/baker", {"give": ["bun"]}),
@@ -50,7 +50,7 @@ def test_requests_that_are_all_sent_again_after_each_kill_are_done_once(
         with Service(tmp_path, content, settings) as service:
             sending = threading.Thread(target=send_until_it_dies, args=(service.client,))
             sending.start()
-            sending.join(0.2 + 2 * rng.random())
+            sending.join(0.2 + rng.random())
             service.kill()
             sending.join()
     with Service(tmp_path, content, settings) as service:

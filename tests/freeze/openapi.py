@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from service.settings import Settings
 Promises = frozenset[str]
 
 
+@cache
 def description() -> dict[str, Any]:
-    """The openapi.json that the service answers with today."""
+    """The openapi.json that the service answers with today. To make it takes a second; it is not to be changed."""
     with tempfile.TemporaryDirectory() as directory:
         settings = Settings(_env_file=None, data_dir=Path(directory), llm={"provider": "rehearsal"})
         return create_app(settings).openapi()

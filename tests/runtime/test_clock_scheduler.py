@@ -58,10 +58,10 @@ async def test_the_exact_clock_tells_the_same_story_as_ticks_by_hand(village: Co
     slow = Slow(rehearsal(), seed=3, longest_seconds=0.01)
     async with ticking(village, tmp_path / "runs", slow) as home:
         await home.world_runner.set_clock("main", mode="running", speed=FAST)
-        await until(lambda: row(home).now >= village.start + 2 * 60)
+        await until(lambda: row(home).now >= village.start + 60)
         stands = await stopped(home)
-        minutes = stands + 60 - village.start
-        await home.live(60)
+        minutes = stands + 30 - village.start
+        await home.live(30)
         ran = home.story()
     async with house(village, tmp_path / "by-hand", rehearsal()) as home:
         await home.live(minutes)

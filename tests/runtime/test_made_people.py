@@ -19,7 +19,7 @@ from world.simulation import Simulation
 
 HOUR = 60
 HOME = "yu_bridge"
-PLAYERS = [Made(id=f"player-{number}", kind="player", profile=f'{{"name": "Player {number}"}}') for number in range(60)]
+PLAYERS = [Made(id=f"player-{number}", kind="player", profile=f'{{"name": "Player {number}"}}') for number in range(24)]
 MIKA = Made(id="mika", kind="player", profile='{"name": "Mikazuki"}')
 
 
@@ -87,16 +87,16 @@ def lived(village: Content, directory: Path, live: Callable[[House], Any]) -> di
     return asyncio.run(run())
 
 
-def test_sixty_players_join_and_leave_and_nobody_elses_story_changes(village: Content, tmp_path: Path) -> None:
+def test_many_players_join_and_leave_and_nobody_elses_story_changes(village: Content, tmp_path: Path) -> None:
     async def alone(home: House) -> None:
-        await home.live(2 * HOUR)
+        await home.live(HOUR)
 
     async def with_players(home: House) -> None:
         for half in range(4):
-            for made in PLAYERS[15 * half : 15 * half + 15]:
+            for made in PLAYERS[6 * half : 6 * half + 6]:
                 await put(home, made)
-            ticking = asyncio.create_task(home.live(HOUR // 2))
-            for made in PLAYERS[15 * half - 15 : 15 * half] if half else []:
+            ticking = asyncio.create_task(home.live(HOUR // 4))
+            for made in PLAYERS[6 * half - 6 : 6 * half] if half else []:
                 await remove(home, made.id)
             await ticking
 
@@ -122,7 +122,7 @@ def test_who_is_in_sight_of_a_player_that_has_a_place_sees_it_and_cannot_ask_it_
             await place(home, "mika", _where(home, "aoi"))
             seen = [one for one in _perceived(home, "aoi") if one.id == "mika"]
             assert [(one.minutes, one.approachable) for one in seen] == [(0, False)]
-            await home.live(2 * HOUR)
+            await home.live(HOUR)
             saw = [prompt for prompt in model.prompts if "Mikazuki" in prompt]
             assert saw
             await place(home, "mika", None)
@@ -168,7 +168,7 @@ def test_a_character_that_comes_and_goes_tells_the_same_story_whether_the_servic
 
     async def begin(home: House) -> None:
         await put(home, yuna)
-        await home.live(2 * HOUR)
+        await home.live(HOUR)
 
     async def end(home: House) -> None:
         for _ in range(30):  # not while it talks

@@ -19,10 +19,10 @@ from tests.runtime.promised import appointment, place_promises
 from world.time import WorldTime, parse_time
 
 START = parse_time("2026-04-01T07:00")
-NINE = parse_time("2026-04-01T09:00")
-FIVE_HOURS = 5 * 60
+EIGHT = parse_time("2026-04-01T08:00")
+THREE_HOURS = 3 * 60
 TARO, PLACE = "npc_taro", "cedar_old"
-PROMISED = (appointment(TARO, "aoi", PLACE, NINE, START), appointment("aoi", TARO, PLACE, NINE, START))
+PROMISED = (appointment(TARO, "aoi", PLACE, EIGHT, START), appointment("aoi", TARO, PLACE, EIGHT, START))
 
 
 @pytest.fixture(scope="session")
@@ -56,17 +56,17 @@ def _stands(home: House, at: WorldTime | None = None) -> str:
 
 @pytest.fixture(scope="module")
 def in_order(village: Content, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Five hours, one call at a time."""
-    return asyncio.run(_lived(village, tmp_path_factory.mktemp("in-order"), FIVE_HOURS, at_once=1))
+    """Three hours, one call at a time."""
+    return asyncio.run(_lived(village, tmp_path_factory.mktemp("in-order"), THREE_HOURS, at_once=1))
 
 
 def test_it_goes_to_its_appointment_in_time_and_back(village: Content, in_order: dict[str, Any]) -> None:
     base = village.casts["en"].world_map.bases[TARO]
     there, back = [step for step in in_order["movements"] if step["character_id"] == TARO]
     assert (there["path"][0], there["path"][-1]) == (base, PLACE)
-    assert NINE - 15 <= there["times"][-1] <= NINE
+    assert EIGHT - 15 <= there["times"][-1] <= EIGHT
     assert (back["path"][0], back["path"][-1]) == (PLACE, base)
-    assert back["starts_at"] >= NINE
+    assert back["starts_at"] >= EIGHT
     assert in_order["states"] == ["kept", "kept"]
 
 
@@ -77,10 +77,10 @@ def test_it_can_be_spoken_to_where_it_is_and_goes_back_when_it_has_been(village:
     async def live() -> tuple[str, str, str]:
         async with house(village, tmp_path, rehearsal(), decision="routine") as home:
             place_promises(home.room.database, home.room.worlds, PROMISED)
-            await home.live(NINE - START)
+            await home.live(EIGHT - START)
             wanted = Start(opener_id="aoi", partner_id=TARO, goal=None, max_turns=4, conversation_id="c")
             row = await home.world_runner.command("main", lambda s, session: talk(s, session, wanted, {}))
-            await home.live(FIVE_HOURS)
+            await home.live(THREE_HOURS)
             held = _stands(home)
             engine = Engine(home.room)
             await engine.converse(row.key)
@@ -95,7 +95,7 @@ def test_ticks_and_latencies_do_not_change_where_it_goes(
     village: Content, tmp_path: Path, in_order: dict[str, Any]
 ) -> None:
     slow = Slow(rehearsal(), seed=1, longest_seconds=0.02)
-    told = asyncio.run(_lived(village, tmp_path, 60, 65, 55, 120, model=slow, at_once=16))
+    told = asyncio.run(_lived(village, tmp_path, 30, 35, 25, 90, model=slow, at_once=16))
     for part, rows in in_order.items():
         assert told[part] == rows, part
 
@@ -106,8 +106,8 @@ def test_where_it_is_can_be_asked_at_any_time(village: Content, tmp_path: Path) 
     async def live() -> list[str]:
         async with house(village, tmp_path, rehearsal(), decision="routine") as home:
             place_promises(home.room.database, home.room.worlds, PROMISED)
-            await home.live(FIVE_HOURS)
-            return [_stands(home, at) for at in (START, NINE, WorldTime(START + FIVE_HOURS))]
+            await home.live(THREE_HOURS)
+            return [_stands(home, at) for at in (START, EIGHT, WorldTime(START + THREE_HOURS))]
 
     assert asyncio.run(live()) == [base, PLACE, base]
 
@@ -120,13 +120,13 @@ def test_people_talk_with_npcs_that_may_leave_and_the_story_is_the_same(village:
     content = replace(village, casts={"en": cast})
     for name in ("in-order", "slow"):
         (tmp_path / name).mkdir()
-    told = asyncio.run(_lived(content, tmp_path / "in-order", FIVE_HOURS, at_once=1))
+    told = asyncio.run(_lived(content, tmp_path / "in-order", THREE_HOURS, at_once=1))
     talks = {one["conversation_id"] for one in told["participants"] if one["person_id"] in cast.npcs}
     assert talks
     assert {one["person_id"] for one in told["summaries"] if one["conversation_id"] in talks} & cast.npcs.keys()
     acts = {one["kind"] for one in told["events"] if one["person_id"] in cast.npcs}
     assert not acts & {"decided", "activity_started", "activity_ended"}, "that it stands at its post is no news"
     slow = Slow(rehearsal(), seed=2, longest_seconds=0.01)
-    again = asyncio.run(_lived(content, tmp_path / "slow", 90, 210, model=slow, at_once=16))
+    again = asyncio.run(_lived(content, tmp_path / "slow", 60, 120, model=slow, at_once=16))
     for part, rows in told.items():
         assert again[part] == rows, part

@@ -17,10 +17,10 @@ def test_who_saw_it_decides_anew_and_the_story_is_the_same_however_slow_the_mode
 ) -> None:
     async def lived(directory: Path, model: ChatModel) -> tuple[dict[str, list[Any]], list[str], int]:
         async with house(hamlet(village), directory, model, decision="model") as home:
-            await home.live(120)
+            await home.live(60)
             at = home.room.database.read_now(lambda s: home.room.worlds.open(s, "main").now)
             seen = await home.world_runner.command("main", lambda s, one: observe(s, home.room.memory, one, FIRE))
-            await home.live(60)
+            await home.live(30)
             return home.story(), seen, at
 
     async def both() -> list[tuple[dict[str, list[Any]], list[str], int]]:

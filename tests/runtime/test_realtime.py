@@ -214,7 +214,7 @@ async def test_a_day_without_waiting_is_lived_by_everybody_once(village: Content
     """Nobody is at two places or in two talks, talks have all their turns, and the log is in order."""
     rng = random.Random(1)
     async with house(village, tmp_path, Slow(rehearsal(), seed=1, longest_seconds=0.02)) as home:
-        until = village.start + 6 * 60
+        until = village.start + 3 * 60
         while clock(home) < until:
             await pass_ticks(home, rng.choice((1, 1, 2, 5, 12)))
             await asyncio.sleep(0.01)
@@ -230,9 +230,9 @@ async def test_a_day_without_waiting_is_lived_by_everybody_once(village: Content
 
 async def test_a_stop_in_the_middle_goes_on(village: Content, tmp_path: Path) -> None:
     stops = 0
-    while stops < 4:
+    while stops < 3:
         async with house(village, tmp_path, Slow(rehearsal(), seed=stops, longest_seconds=0.05)) as home:
-            until = village.start + (stops + 1) * 90
+            until = village.start + (stops + 1) * 60
             await pass_until(home, lambda: clock(home) >= until, 3)  # noqa: B023 - called here
         stops += 1
     async with house(village, tmp_path, rehearsal()) as home:
@@ -245,10 +245,10 @@ async def test_a_stop_in_the_middle_goes_on(village: Content, tmp_path: Path) ->
 async def test_a_clock_that_waits_again_goes_on_exactly(village: Content, tmp_path: Path) -> None:
     """What was asked is asked again, and the world comes to the very minute it was told to."""
     async with house(village, tmp_path, Slow(rehearsal(), seed=1, longest_seconds=0.05)) as home:
-        await pass_until(home, lambda: clock(home) >= village.start + 120, 3)
+        await pass_until(home, lambda: clock(home) >= village.start + 60, 3)
         before = clock(home)
-        await home.live(120)
-        assert clock(home) == before + 120
+        await home.live(60)
+        assert clock(home) == before + 60
         assert all(event.data["by"] in ("model", "plan") for event in events(home, kind="decided"))
         people = (await world_session(home)).core.people.values()
         assert not [person.id for person in people if person.last.action_id == HOLD]

@@ -13,7 +13,7 @@ from service.store.tables import ConversationRow
 from tests.runtime.lives import house
 from tests.runtime.parrot import SECRETS, Parrot, confide, leaks, secretive, told
 
-CONFIDED = 5
+CONFIDED = 4
 
 
 @pytest.mark.parametrize("decision", ["model", "sketch"])

@@ -21,7 +21,7 @@ from service.store.tables import ConversationRow, TurnRow
 from tests.runtime.lives import House, Slow, hamlet, house, rehearsal, unpaid
 from tests.runtime.test_npc_initiative import KEN
 
-MORNING = 4 * 60
+MORNING = 2 * 60
 
 
 class Noted(OfflineModel):
@@ -69,14 +69,14 @@ def test_a_talk_is_one_call_and_a_day_far_fewer(village: Content, tmp_path: Path
         directory = tmp_path / decision
         directory.mkdir()
         async with house(hamlet(village), directory, model, language=language, decision=decision) as home:
-            await home.live(MORNING)
+            await home.live(150)
             return model, turns_of(home)
 
     full, _ = asyncio.run(live("model"))
     sketched, talks = asyncio.run(live("sketch"))
     assert "sketch" not in full.asked
     of_two = [turns for turns in talks.values() if len({turn.speaker_id for turn in turns}) == 2]
-    assert len(of_two) >= 3
+    assert len(of_two) >= 2
     assert all(turn.is_sketched for turns in of_two for turn in turns)
     assert all([turn.calls for turn in turns] == [1] + [0] * (len(turns) - 1) for turns in of_two)
     assert 0 < len(sketched.asked) < 0.5 * len(full.asked)
@@ -137,7 +137,7 @@ def test_the_story_of_sketched_lives_is_the_same_however_it_is_lived(village: Co
                 try:
                     now: int = home.room.database.read_now(lambda s: home.room.worlds.open(s, "main")).now
                     while now < village.start + MORNING:
-                        ticks = min(village.start + MORNING - now, rng.choice((7, 60, 240)))
+                        ticks = min(village.start + MORNING - now, rng.choice((7, 30, 120)))
                         await home.live(ticks)
                         now += ticks
                 except RuntimeError:

@@ -118,7 +118,7 @@ async def test_a_stop_lets_calls_go_and_nothing_goes_on_not_even_after_a_restart
 
 
 async def test_stops_on_the_way_do_not_change_the_story(village: Content, tmp_path: Path) -> None:
-    minutes = 300
+    minutes = 150
     async with house(hamlet(village), tmp_path / "whole", rehearsal()) as home:
         await home.live(minutes)
         whole = home.story()
@@ -128,7 +128,7 @@ async def test_stops_on_the_way_do_not_change_the_story(village: Content, tmp_pa
     async with house(hamlet(village), tmp_path / "stopped", model) as home:
         while (left := village.start + minutes - (row(home).now if stops else village.start)) > 0:
             step = await home.world_runner.tick("main", left)
-            await asyncio.sleep(rng.random() * 0.3)
+            await asyncio.sleep(rng.random() * 0.15)
             await stop(home)
             stops += 1
             if stops > 8:
@@ -146,7 +146,7 @@ async def test_commands_take_effect_on_the_way_and_the_story_is_that_of_the_same
     """One world is changed while it moves, with slow models, and dies on the way; the other stands at each of these
     minutes.
     """
-    minutes, log = 300, list[WorldTime]()
+    minutes, log = 160, list[WorldTime]()
     slow = Slow(rehearsal(), seed=1, longest_seconds=0.02)
     async with house(hamlet(village), tmp_path / "moving", slow, patience_seconds=60) as home:
         step = await home.world_runner.tick("main", minutes)
@@ -197,12 +197,12 @@ async def test_a_client_that_commands_more_often_than_models_answer_does_not_hol
     village: Content, tmp_path: Path
 ) -> None:
     async with house(hamlet(village), tmp_path / "alone", rehearsal()) as home:
-        await home.live(120)
+        await home.live(60)
         alone = home.story()
     assert alone["turns"]
-    steady = Steady(rehearsal(), seconds=0.15)
+    steady = Steady(rehearsal(), seconds=0.1)
     async with house(hamlet(village), tmp_path / "commanded", steady, patience_seconds=60) as home:
-        step = await home.world_runner.tick("main", 120)
+        step = await home.world_runner.tick("main", 60)
         refused = 0
         async with asyncio.timeout(600):
             while row(home).now < step.after:

@@ -34,6 +34,8 @@ from tests.servers.postgres import PostgresServer, find_binaries
 from world.time import WorldTime
 
 NAMES = {"en": "Village", "ja": "村"}
+SPAN = 30
+"""Minutes of a tick."""
 
 
 def exported(room: ConversationDependencies, world_id: str = "main") -> bytes:
@@ -91,12 +93,12 @@ async def walk(seed: int, content: Content, directory: Path, *, url: str | None 
     begun = partial(house, hamlet(content), directory, model, **place)
     async with AsyncExitStack() as stack:
         home = await stack.enter_async_context(begun())
-        await home.live(60)
+        await home.live(SPAN)
         for step in range(17):
             world_id = rng.choice(worlds)
             match rng.choice(["tick", "tick", "save", "restore", "restore", "branch", "kill"]):
                 case "tick":
-                    await home.live(60, world_id)
+                    await home.live(SPAN, world_id)
                 case "save":
                     await keep(home.room, world_id, f"s{step}")
                     saves.append((world_id, f"s{step}"))
@@ -109,7 +111,7 @@ async def walk(seed: int, content: Content, directory: Path, *, url: str | None 
                     await home.room.database.write(partial(branched, home.room, world_id, found, worlds[-1]))
                     assert exported(home.room, worlds[-1]) == exported(home.room, world_id)
                 case "kill":
-                    living = asyncio.create_task(home.live(60, world_id))
+                    living = asyncio.create_task(home.live(SPAN, world_id))
                     await asyncio.sleep(rng.random() * 0.3)
                     living.cancel()
                     await stack.aclose()

@@ -23,6 +23,7 @@ from service.people.worlds import WorldRepository, WorldView
 from service.runtime import snapshots
 from service.runtime.carried import goes_on
 from service.runtime.content_reload import ContentReload
+from service.runtime.guess import Guesses
 from service.runtime.jobs import Jobs
 from service.runtime.world_edits import Observation, observe
 from service.runtime.world_runner import WorldRunner
@@ -54,15 +55,16 @@ class Core:
     world_runner: WorldRunner
     content_reload: ContentReload
     """Takes changed content files in, from the start or from when a page has written one."""
+    guesses: Guesses
     lives: bool = True
     """Whether worlds move, and work that was left or has failed is taken up, by themselves. Else worlds stand still,
     and only what a caller waits for is done.
     """
 
     @property
-    def parts(self) -> Iterable[Jobs | WorldRunner | ContentReload]:
+    def parts(self) -> Iterable[Jobs | Guesses | WorldRunner | ContentReload]:
         """What works in the background, in the order in which it starts."""
-        yield from (self.jobs, self.world_runner, self.content_reload)
+        yield from (self.jobs, self.guesses, self.world_runner, self.content_reload)
 
     def playing(self, content: Content) -> "Core":
         """The same store and models with other people and places. Only of worlds that do not live."""

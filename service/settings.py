@@ -212,6 +212,7 @@ class WorldSettings(BaseModel, frozen=True, extra="forbid"):
     `daily_snapshots`: a world is kept as it stands when a day begins, and so many such days. `table`: most people in
     one talk of the living world; 2: nobody joins. `player_talks`: what a talk with a player leaves is known to the
     village, or `private`: it stands in no prompt that another may hear of (talks that are closed from then on).
+    `guess_minutes`: so far ahead of the clock models are asked what they are likely to be asked; 0: they are not.
     """
 
     language: Language | None = None
@@ -231,6 +232,7 @@ class WorldSettings(BaseModel, frozen=True, extra="forbid"):
     daily_snapshots: int = Field(default=3, ge=0, le=1000)
     table: int = Field(default=4, ge=2, le=8)
     player_talks: Literal["village", "private"] = "village"
+    guess_minutes: int = Field(default=0, ge=0, le=1440)
 
 
 def _share(value: object) -> object:

@@ -4,6 +4,7 @@ import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from service.decision.situation import DecisionDependencies
 from service.errors import Misconfigured
 from service.llm.cassette import open_cassette
 from service.llm.choose import PROBE_SECONDS, Models, choose_models
+from service.llm.foresight import Foreseen, Foresight, Guessing
 from service.locales import Phrase
 from service.memory.choose import choose_memory, choose_projection
 from service.memory.memory_store import MemoryStore
@@ -27,12 +29,14 @@ from service.people.worlds import WorldRepository
 from service.quality.checked import DecisionChecks, TurnChecks
 from service.runtime.carried import jobs_of
 from service.runtime.content_reload import ContentReload
+from service.runtime.guess import Guesses
 from service.runtime.tasks import cancel, repeat
 from service.runtime.world_run import WorldDependencies
 from service.runtime.world_runner import WorldRunner
 from service.settings import Settings
 from service.store.budget import DailyBudget
 from service.store.session import Database, opened_database
+from world.causality import Guess
 from world.errors import BadWorldTime
 
 
@@ -62,6 +66,7 @@ class Wiring:
         self.worlds = chosen_worlds(settings, content)
         self._offline = offline or OfflineModel(seed=llm.seed, pace_seconds=llm.rehearsal_pace_seconds)
         self._cassette = None if models else open_cassette(llm)
+        self._guess_of: Foresight | None = None
         self._given, self._memory, self._projection, self._wrap = models, memory, projection, wrap_models
         self.models = models or choose_models(settings, self._offline, cassette=self._cassette)
 
@@ -104,7 +109,8 @@ class Wiring:
         database.has_graph = graph is not None
         budget = DailyBudget(database, settings.llm)
         chosen = self._given or choose_models(settings, self._offline, budget, cassette)
-        speaking = self._wrap(chosen)
+        foresight, voices = Foresight(), self._wrap(chosen)
+        speaking = voices.wrapped(lambda model: Foreseen(model, foresight))
         conversation = ConversationDependencies(
             settings=settings,
             worlds=self.worlds,
@@ -124,9 +130,15 @@ class Wiring:
             quality=DecisionChecks(settings.quality, speaking) if settings.quality.is_on else None,
         )
         engine, jobs = Engine(conversation), jobs_of(conversation, carries=carries and lives)
-        world_runner = WorldRunner(
-            WorldDependencies(conversation=conversation, decision=decision, engine=engine, jobs=jobs)
+        minutes = 0 if settings.llm.provider == "rehearsal" or cassette else settings.world.guess_minutes
+        guesses = Guesses(conversation, foresight, partial(self._apart, store, voices, foresight), minutes)
+        deps = WorldDependencies(
+            conversation=conversation, decision=decision, engine=engine, jobs=jobs, beside=guesses.beside
         )
+        if self._guess_of is not None:
+            guess = self._guess_of
+            deps = replace(deps, causality=Guess, ahead_minutes=guess.minutes, posed=guess.posed)
+        world_runner = WorldRunner(deps)
         directory = settings.content_dir or bundled_content()
         read = partial(load_game, directory)
         reload = ContentReload(world_runner, read, directory, from_start=reload_content)
@@ -136,9 +148,23 @@ class Wiring:
             jobs=jobs,
             world_runner=world_runner,
             content_reload=reload,
+            guesses=guesses,
             lives=lives,
         )
         return core, chosen, graph
+
+    @asynccontextmanager
+    async def _apart(self, store: MemoryStore, models: Models, foresight: Foresight) -> AsyncIterator[WorldRunner]:
+        """What guesses: with the same content, models and embedder, a store that is thrown away, and half of the calls
+        at once: the story is to find room.
+        """
+        guessing = models.wrapped(lambda model: Guessing(model, foresight))
+        slots = max(1, self.settings.llm.max_concurrency // 2)
+        with thrown_away(self.settings.changed(llm={"max_concurrency": slots})) as settings:
+            apart = Wiring(settings, content=self.worlds.content, models=guessing, memory=store.beside)
+            apart.worlds, apart._guess_of = self.worlds, foresight
+            async with apart.running(lives=False) as core:
+                yield core.world_runner
 
 
 def chosen_worlds(settings: Settings, content: Content | None = None) -> WorldRepository:

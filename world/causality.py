@@ -6,11 +6,12 @@ It holds because a talk lasts at least as long as the longest walk between two w
 whoever is freed by a talk comes no sooner than who spoke to it would have come itself.
 """
 
+from array import array
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from world.actions import TALK, Option
-from world.distance import WalkRow
+from world.distance import FAR, WalkRow
 from world.life import Activity, Person, TalkState, node_at
 from world.simulation import Simulation
 from world.time import WorldTime
@@ -90,17 +91,21 @@ class Causality:
 
     # What the rule reads; the tests loosen these one by one, and must notice
 
+    def near(self, row: WalkRow) -> WalkRow:
+        """From where somebody who lags behind counts, and in how many minutes."""
+        return row
+
     def sight_row(self, node_id: str) -> WalkRow:
         """R1: from where somebody comes into sight of the node, and in how many minutes."""
-        return self.world.setting.distances.to_sight(node_id)
+        return self.near(self.world.setting.distances.to_sight(node_id))
 
     def npcs_row(self, node_id: str) -> WalkRow:
         """R2: from where somebody can speak to an NPC in sight of the node, and in how many minutes."""
-        return self.world.setting.distances.to_npcs_in_sight(node_id)
+        return self.near(self.world.setting.distances.to_npcs_in_sight(node_id))
 
     def talk_row(self, node_id: str) -> WalkRow:
         """R2: from where somebody can speak to a character on the node, and in how many minutes."""
-        return self.world.setting.distances.to_talk(node_id)
+        return self.near(self.world.setting.distances.to_talk(node_id))
 
     def targets(self, person: Person, t: WorldTime) -> Sequence[tuple[str, WalkRow]]:
         """R2: the characters it perceives at `t` whom somebody could have spoken to before, and those in the talks that
@@ -164,7 +169,7 @@ class Causality:
 
     def _to_speak_to_npc(self, person: Person, npc_id: str) -> str | None:
         t = person.ready
-        row = self.world.setting.distances.to_npc(npc_id)
+        row = self.near(self.world.setting.distances.to_npc(npc_id))
         for other, busy_id in self._talks_that_may_end(t):
             if busy_id == npc_id:
                 return other.id
@@ -172,7 +177,7 @@ class Causality:
 
     def _to_sit(self, person: Person, facility_id: str, action_id: str) -> str | None:
         t, seat = person.ready, (facility_id, action_id)
-        row = self.world.setting.distances.to_facility(facility_id)
+        row = self.near(self.world.setting.distances.to_facility(facility_id))
         for other, _ in self._talks_that_may_end(t):
             if other.last.seat == seat:
                 return other.id
@@ -247,6 +252,20 @@ class Causality:
             npc_id = talk.partner_id if talk.with_npc and talk.partner_id in talk.present else None
             for person_id in talk.characters:
                 yield self.world.people[person_id], npc_id
+
+
+class Guess(Causality):
+    """Takes it that nobody who is out of sight comes by: what then happens is likely, and not certain."""
+
+    def __init__(self, world: Simulation) -> None:
+        super().__init__(world)
+        self._near: dict[int, tuple[WalkRow, WalkRow]] = {}
+
+    def near(self, row: WalkRow) -> WalkRow:
+        """Only who is there already."""
+        if id(row) not in self._near:
+            self._near[id(row)] = row, array("i", (minutes and FAR for minutes in row))
+        return self._near[id(row)][1]
 
 
 def _could_be_cut(activity: Activity, t: WorldTime) -> bool:

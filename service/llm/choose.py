@@ -2,8 +2,9 @@
 
 import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, get_args
 from urllib.parse import urlsplit
@@ -55,7 +56,7 @@ class Models:
         self._cassette = cassette
         self.health = ModelHealth()
         watched = {id(model): Watched(model, self.health) for model in by_role.values()}
-        self._by_role = {role: watched[id(model)] for role, model in by_role.items()}
+        self._by_role: dict[Role, ChatModel] = {role: watched[id(model)] for role, model in by_role.items()}
 
     def for_role(self, role: Role) -> ChatModel:
         """Who answers for that role."""
@@ -69,6 +70,12 @@ class Models:
         """The world was brought back to an earlier moment: what it asks again is answered from the cassette again."""
         if self._cassette is not None:
             self._cassette.rewind(world_id)
+
+    def wrapped(self, wrap: Callable[[ChatModel], ChatModel]) -> "Models":
+        """The same, with something around each role's model."""
+        models = copy(self)
+        models._by_role = {role: wrap(model) for role, model in self._by_role.items()}
+        return models
 
     async def probe(self) -> None:
         """Ask each role that fails for a word: one that answers is well again, and no talk has to pay for finding out.

@@ -251,6 +251,10 @@ class MemoryStore:
                     now=str(self._space),
                 )
 
+    def beside(self, database: Database) -> "MemoryStore":
+        """Another one with the same embedder."""
+        return MemoryStore(database, self._embedder, fading=self._fading)
+
     async def aclose(self) -> None:
         """Let go of what is read for nobody any more. The database and the embedder are their makers' to close."""
         loop = asyncio.get_running_loop()

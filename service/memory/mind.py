@@ -295,7 +295,7 @@ LEAST_EPISODES = 2
 """Of fewer talks nobody draws a conclusion, and no model is asked."""
 
 KNOWN_AFTER_MINUTES = 60
-"""World minutes until the insights are known. More than anybody lives ahead of the clock (pace.AHEAD_MINUTES), so
+"""World minutes until the insights are known. More than anybody lives ahead of the clock (world_run.AHEAD_MINUTES), so
 that a clock that waits for models can wait for them before anybody has come to that minute.
 """
 

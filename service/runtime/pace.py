@@ -32,10 +32,6 @@ from world.scheduler import URGENCY, Ask, Call, decision_id
 from world.setting import Setting
 from world.time import WorldTime
 
-AHEAD_MINUTES = 20
-"""World minutes that the quickest may live ahead of the slowest. A run that is interrupted has at most so much to catch
-up.
-"""
 BATCH = 1000
 """Decisions without a model call after which what happened is written."""
 
@@ -116,7 +112,9 @@ class ExactRun(WorldRun):
         self, deps: WorldDependencies, world_session: WorldSession, until: WorldTime, calls: OpenCalls
     ) -> None:
         """Of `calls` a run before, which was interrupted for a command, has asked some."""
-        super().__init__(deps, world_session, until, horizon=_horizon(world_session, world_session.world.now, until))
+        super().__init__(
+            deps, world_session, until, horizon=_horizon(deps, world_session, world_session.world.now, until)
+        )
         self._calls = calls
         self._backlog: list[tuple[WorldTime, int, str, Call]] = []
         self._asked: dict[str, Call] = {}
@@ -194,7 +192,7 @@ class ExactRun(WorldRun):
 
     def _go_on(self) -> bool:
         """Let the quickest live farther, where the slowest have caught up. Answers whether they may."""
-        horizon = _horizon(self.world_session, self.settled, self.until)
+        horizon = _horizon(self._deps, self.world_session, self.settled, self.until)
         if horizon <= self.ahead.until:
             return False
         self.ahead.extend(horizon)
@@ -223,8 +221,8 @@ class ExactRun(WorldRun):
 
     def _answer_without_models(self) -> int:
         """Everything that needs no model call; what needs one is put into the backlog. Answers how many decided."""
-        answered = 0
-        while answered < BATCH and (call := self.ahead.take()) is not None:
+        answered, most = 0, BATCH if self._deps.posed is None else 1
+        while answered < BATCH and len(self._backlog) < most and (call := self.ahead.take()) is not None:
             if self.answer(call):
                 answered += 1
             else:
@@ -235,18 +233,27 @@ class ExactRun(WorldRun):
         while self._backlog and len(self._asked) < self._deps.slots:
             call = heappop(self._backlog)[-1]
             self._asked[call.id] = call
-            if call.ask is not Ask.DECISION:
-                at = max(call.time, self.begins)  # it is late where the clock did not wait for it before
-                await self._calls.ask(call.id, None, partial(self._deps.talk_on, self.world_session, call, at))
-                continue
-            snapshot, world_session = self.ahead.snapshot(call), self.world_session
-            question = (
-                snapshot,
-                world_session.agent_state(call.person_id),
-                world_session.commitments.get(call.person_id, ()),
-                world_session.world.at(call.time).circumstances,
-            )
-            await self._calls.ask(call.id, question, partial(self._deps.decide, world_session, snapshot))
+            await self._calls.ask(call.id, *self._question(call))
+            if self._deps.posed is not None:  # what comes of an answer that is known is seen by who is asked next
+                await self._deps.posed(self.world_session.world.id, self._calls[call.id].task)
+                if self._calls.is_answered(call.id):
+                    return
+                self._answer_without_models()
+
+    def _question(self, call: Call) -> tuple[object, Callable[[], Coroutine[Any, Any, Any]]]:
+        """All that the answer depends on (None: the call's id says it), and how it is asked."""
+        world_session = self.world_session
+        if call.ask is not Ask.DECISION:
+            at = max(call.time, self.begins)  # it is late where the clock did not wait for it before
+            return None, partial(self._deps.talk_on, world_session, call, at)
+        snapshot = self.ahead.snapshot(call)
+        question = (
+            snapshot,
+            world_session.agent_state(call.person_id),
+            world_session.commitments.get(call.person_id, ()),
+            world_session.world.at(call.time).circumstances,
+        )
+        return question, partial(self._deps.decide, world_session, snapshot)
 
     def _take(self) -> None:
         """Take the answers that have arrived."""
@@ -255,8 +262,10 @@ class ExactRun(WorldRun):
             self.take(call, self._calls.answer(call.id))
 
 
-def _horizon(world_session: WorldSession, settled: WorldTime, until: WorldTime) -> WorldTime:
-    return max(settled, world_session.before_known(min(WorldTime(settled + AHEAD_MINUTES), until)))
+def _horizon(deps: WorldDependencies, world_session: WorldSession, settled: WorldTime, until: WorldTime) -> WorldTime:
+    return max(
+        settled, world_session.before_known(min(WorldTime(settled + deps.ahead_minutes(world_session.world.id)), until))
+    )
 
 
 class RealtimeRun(WorldRun):

@@ -123,6 +123,11 @@ class WorldActor:
         self._is_told = True
         return self._wake()
 
+    async def live(self) -> None:
+        """As `go`; what stops it on the way is raised, and nobody tries again."""
+        self._is_told = True
+        await self._work()
+
     def tell(self, do: Callable[[], Awaitable[Any]]) -> None:
         """Do it when the world stands; where it fails, whoever looks after the world tries again."""
         self._inbox.append(_Message(do=do, answer=None, halts=False))
@@ -333,7 +338,8 @@ class WorldActor:
             try:
                 if self._inbox:
                     self._draw_in(run)
-                await run.run()
+                async with self._deps.beside(run):
+                    await run.run()
             finally:
                 self.run = None
         self._is_told = True

@@ -2,8 +2,9 @@
 written.
 """
 
-from collections.abc import Sequence
-from contextlib import suppress
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
@@ -33,21 +34,35 @@ from service.store.tables import ConversationKey, ConversationRow, JobKey, World
 from service.store.usage import Purpose, count
 from service.usage import Usage
 from world.actions import Reason, Refusal
+from world.causality import Causality
 from world.events import Event, EventKind
 from world.life import TalkState
 from world.perception import Snapshot, overheard
 from world.scheduler import Ask, Call, Scheduler
+from world.simulation import Simulation
 from world.time import WorldTime, day_of, iso
+
+AHEAD_MINUTES = 20
+"""World minutes that the quickest may live ahead of the slowest. A run that is interrupted has at most so much to catch
+up.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorldDependencies:
-    """Who answers the calls: shared by all worlds of a process."""
+    """Who answers the calls: shared by all worlds of a process. By `causality` somebody waits for another.
+    `ahead_minutes`: of a world, AHEAD_MINUTES, and in a guess more. `beside`: around a run that waits for models.
+    `posed`: until a call of the world has its answer, or waits for a model (None: they are asked all at once).
+    """
 
     conversation: ConversationDependencies
     decision: DecisionDependencies
     engine: Engine
     jobs: Jobs
+    causality: Callable[[Simulation], Causality] = Causality
+    ahead_minutes: Callable[[str], int] = lambda _: AHEAD_MINUTES
+    beside: Callable[[Any], AbstractAsyncContextManager[None]] = nullcontext
+    posed: Callable[[str, asyncio.Task[Any]], Awaitable[None]] | None = None
 
     @property
     def slots(self) -> int:
@@ -119,7 +134,8 @@ class WorldRun:
         self.world_session = world_session
         self.begins = world_session.world.now
         self.until = until
-        self.ahead = Scheduler(world_session.core, until=horizon or until)
+        core = world_session.core
+        self.ahead = Scheduler(core, until=horizon or until, causality=deps.causality(core))
         self.settled = self.begins
         """Everything before this minute has happened and is in the log."""
         self.row: WorldRow | None = None

@@ -9,7 +9,7 @@ from world.time import WorldTime
 
 LATER_MINUTES = 21
 """Who left a talk of the living world before its end, or overheard it, knows of it so many minutes after its end. More
-than anybody lives ahead of the clock (pace.AHEAD_MINUTES): so it cannot be noticed in which order talks were held.
+than anybody lives ahead of the clock (world_run.AHEAD_MINUTES): so it cannot be noticed in which order talks were held.
 """
 
 

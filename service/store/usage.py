@@ -10,10 +10,11 @@ from service.store.shown import Out
 from service.store.tables import UsageRow
 from service.usage import Usage
 
-Purpose = Role | Literal["attitude", "long_term", "survey"]
+Purpose = Role | Literal["attitude", "long_term", "survey", "guess"]
 """What calls are counted for: a role, the attitude that is judged before a turn, by its speaker's model, what is
 proposed of a scene, by the closing's, or what somebody is asked from outside of the world, by its own. What is checked
-before it counts is `quality`: its marks, and what is made anew for them, whoever's model that is.
+before it counts is `quality`: its marks, and what is made anew for them, whoever's model that is. A `guess` was asked
+in vain.
 """
 
 _SUMS = ("calls", "failures", "prompt_tokens", "completion_tokens", "cached_tokens", "money", "estimated")

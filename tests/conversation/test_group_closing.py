@@ -21,7 +21,7 @@ from service.memory.record import Group, HeardTurn, Kind
 from service.memory.secrets import Discretion
 from service.memory.telling import remembered_as
 from service.people.attitude import attitudes_of, mood_changes
-from service.runtime.pace import AHEAD_MINUTES
+from service.runtime.world_run import AHEAD_MINUTES
 from service.store.perception import LATER_MINUTES
 from service.store.phase import Phase
 from service.store.tables import (

@@ -50,7 +50,7 @@ class _Line:
     ahead: Scheduler
     histories: dict[str, str]
     ripe: list[tuple[float, int, Call, str]] = field(default_factory=list)
-    wanted: list[tuple[Call, str]] = field(default_factory=list)
+    wanted: list[tuple[Call, str, Chosen | None]] = field(default_factory=list)
 
 
 class Driver:
@@ -108,22 +108,21 @@ class Driver:
             line.ahead.extend(max(line.ahead.until, horizon))
         while (call := line.ahead.take()) is not None:
             question = self._question(line, call)
-            line.wanted.append((call, question))
+            line.wanted.append((call, question, self._answer(line, call)))
             if is_guess and question in self._asked and self._asked[question].ready <= self._now:
                 line.wanted.pop()
                 self._asked[question].guess = self._guess
                 self._answered(line, call, question)
         line.wanted.sort(key=lambda one: one[0].priority)
         waiting, line.wanted = line.wanted, []
-        for call, question in waiting:
+        for call, question, chosen in waiting:
             one = self._asked.get(question)
             if one is None:
                 slots = self._slots // 2 if is_guess else self._slots
                 if sum(ready > self._now for ready, *_ in line.ripe) >= slots:
-                    line.wanted.append((call, question))
+                    line.wanted.append((call, question, chosen))
                     continue
-                seconds = self._latency(call.id)
-                one = self._asked[question] = Asked(ready=self._now + seconds, chosen=self._answer(line, call))
+                one = self._asked[question] = Asked(ready=self._now + self._latency(call.id), chosen=chosen)
                 self.result.calls += 1
             if is_guess:
                 one.guess = self._guess

@@ -61,8 +61,9 @@ class Guesses:
             self._runner = await self._ending.enter_async_context(self._apart())
 
     async def stop(self) -> None:
-        """Throw it away."""
-        await cancel(self._guessing.values())
+        """Throw it away, when the guesses of runs that are over have ended."""
+        if self._guessing:
+            await asyncio.wait(self._guessing.values())
         await self._ending.aclose()
 
     @asynccontextmanager

@@ -79,7 +79,8 @@ async def lived(directory: Path, base_url: str, minutes: int) -> tuple[dict[str,
     content = town_content(PEOPLE)
     kept = Kept(sorted(content.cast("en").characters)[0])
     async with Wiring(settings, content=content, wrap_models=kept.of).running() as core:
-        living = asyncio.create_task(core.tick("main", MINUTES))
+        step = await core.world_runner.tick("main", MINUTES)
+        living = asyncio.create_task(core.world_runner.wait("main", step.after))
         await kept.silence()
         so_far = len(kept.asked)
         kept.go_on.set()

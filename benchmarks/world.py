@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.crowd import MIDNIGHT, is_scripted, large, routine_profiles, sighted, town
+from benchmarks.guessing import Driver
 from service.decision.routine import by_routine
 from tests.world.simulation import Day, Run, lognormal, oracle, run_lockstep, run_out_of_order, turns_of
 from world.scheduler import Scheduler
@@ -21,6 +22,8 @@ from world.setting import Setting
 from world.time import MINUTES_PER_DAY, WorldTime
 
 IN_FLIGHT = 32
+GUESS_MINUTES = {"town": 60, "large": 120}
+"""So far ahead of the slowest a guess lives at most; ways are longer on the large map."""
 CHARACTERS = 25
 CROWD = 1_000
 SEEDS = {25: (1, 2, 3), 100: (1, 2), 500: (1,)}
@@ -30,12 +33,16 @@ CROWDS = (1_000, 10_000)
 
 @dataclass(frozen=True, kw_only=True)
 class Race:
-    """One world day, run three ways. Seconds are virtual, but for `cpu_ms`: the core's own, a decision."""
+    """One world day, run three ways, and with a guess beside it. Seconds are virtual, but for `cpu_ms`: the core's own,
+    a decision. `extra`: calls made in vain, as a share of those that the story needs.
+    """
 
     lockstep: float
     ahead: float
     oracle: float
     cpu_ms: float
+    guessed: float
+    extra: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +69,9 @@ def run(scale: Scale | None = None) -> dict[str, float]:
     figures = lived.http_day(scale.characters, scale.minutes) | lived.routine_day(scale.crowd, scale.minutes)
     for name, setting in (("town", town()), ("large", large())):
         for count, seeds in scale.seeds.items():
-            figures |= _named(f"{name}_{count}", [_race(setting, count, seed, until) for seed in seeds])
+            figures |= _named(
+                f"{name}_{count}", [_race(setting, count, seed, until, GUESS_MINUTES[name]) for seed in seeds]
+            )
     for count in scale.crowds:
         figures |= _in_a_process_of_its_own(count, until)
     return figures
@@ -74,10 +83,13 @@ def _named(name: str, races: list[Race]) -> dict[str, float]:
         f"speedup_{name}": statistics.mean(race.lockstep / race.ahead for race in races),
         f"oracle_share_{name}": statistics.mean(race.oracle / race.ahead for race in races),
         f"cpu_ms_per_decision_{name}": statistics.mean(race.cpu_ms for race in races),
+        f"guessed_speedup_{name}": statistics.mean(race.lockstep / race.guessed for race in races),
+        f"guessed_oracle_share_{name}": statistics.mean(race.oracle / race.guessed for race in races),
+        f"guessed_extra_calls_{name}": statistics.mean(race.extra for race in races),
     }
 
 
-def _race(setting: Setting, count: int, seed: int, until: WorldTime) -> Race:
+def _race(setting: Setting, count: int, seed: int, until: WorldTime, guess_minutes: int) -> Race:
     latency = lognormal(seed)
 
     def day(runner: Callable[..., Run]) -> Run:
@@ -94,7 +106,20 @@ def _race(setting: Setting, count: int, seed: int, until: WorldTime) -> Race:
     ahead, lockstep = day(run_out_of_order), day(run_lockstep)
     if ahead.log != lockstep.log:
         raise RuntimeError(f"running ahead told another story than lockstep: {count} characters, seed {seed}")
+    driver = Driver(
+        until=until,
+        decide=Day(seed=seed),
+        turns=turns_of(seed),
+        latency=latency,
+        concurrency=IN_FLIGHT,
+        minutes=guess_minutes,
+    )
+    guessed = driver.run(sighted(setting, count, seed))
+    if guessed.log != lockstep.log:
+        raise RuntimeError(f"a guess changed the story: {count} characters, seed {seed}")
     return Race(
+        guessed=guessed.seconds,
+        extra=guessed.calls / ahead.calls - 1,
         lockstep=lockstep.seconds,
         ahead=ahead.seconds,
         oracle=oracle(ahead, latency, IN_FLIGHT),

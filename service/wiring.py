@@ -109,7 +109,8 @@ class Wiring:
         database.has_graph = graph is not None
         budget = DailyBudget(database, settings.llm)
         chosen = self._given or choose_models(settings, self._offline, budget, cassette)
-        foresight, voices = Foresight(), self._wrap(chosen)
+        foresight: Foresight = {}
+        voices = self._wrap(chosen)
         speaking = voices.wrapped(lambda model: Foreseen(model, foresight))
         conversation = ConversationDependencies(
             settings=settings,
@@ -135,9 +136,9 @@ class Wiring:
         deps = WorldDependencies(
             conversation=conversation, decision=decision, engine=engine, jobs=jobs, beside=guesses.beside
         )
-        if self._guess_of is not None:
-            guess = self._guess_of
-            deps = replace(deps, causality=Guess, ahead_minutes=guess.minutes, posed=guess.posed)
+        if (guess := self._guess_of) is not None:
+            ahead, posed = (lambda i: guess[i].window), (lambda i, asking: guess[i].posed(asking))
+            deps = replace(deps, causality=Guess, ahead_minutes=ahead, posed=posed)
         world_runner = WorldRunner(deps)
         directory = settings.content_dir or bundled_content()
         read = partial(load_game, directory)

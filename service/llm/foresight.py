@@ -138,16 +138,8 @@ def _key(prompt: Prompt[Any]) -> object:
     return prompt.thread, prompt.role, prompt.name, prompt.messages, prompt.max_tokens
 
 
-class Foresight(dict[str, SharedQuestions]):
-    """The worlds of this process that are guessed, by their ids."""
-
-    def minutes(self, world_id: str) -> int:
-        """How far ahead the world is guessed."""
-        return self[world_id].window
-
-    async def posed(self, world_id: str, asking: "asyncio.Task[Any]") -> None:
-        """See SharedQuestions."""
-        await self[world_id].posed(asking)
+Foresight = dict[str, SharedQuestions]
+"""The worlds of this process that are guessed, by their ids."""
 
 
 class Foreseen(ModelWrapper):

@@ -66,7 +66,7 @@ Guessed = tuple[Slow, SharedQuestions, ChatModel, ChatModel]
 async def guessed() -> AsyncIterator[Guessed]:
     """A world that is guessed: its model, what it shares, and how story and guess ask."""
     model, shared = Slow(), SharedQuestions(60)
-    foresight = Foresight(main=shared)
+    foresight: Foresight = {"main": shared}
     shared.begin()
     yield model, shared, Foreseen(model, foresight), Guessing(model, foresight)
     shared.close()
@@ -127,7 +127,7 @@ async def test_what_a_new_guess_does_not_come_to_is_cancelled_unless_the_story_w
 
 async def test_the_story_asks_anew_where_a_guess_was_refused() -> None:
     model, shared = Slow(fails=1), SharedQuestions(60)
-    foresight = Foresight(main=shared)
+    foresight: Foresight = {"main": shared}
     shared.begin()
     model.go_on.set()
     with pytest.raises(ModelBroken):

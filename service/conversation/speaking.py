@@ -332,7 +332,8 @@ async def _accepted(
     """
     try:
         answer, note = await _attempt(deps, row, record, context, speech, streams=streams)
-        spent, fault = answer.usage, _fault(row, context, answer.value)
+        # In a thread: the first one loads a detector of languages, which takes half a second.
+        spent, fault = answer.usage, await asyncio.to_thread(_fault, row, context, answer.value)
     except ModelRefused as exc:
         await speech.settle()
         spent, fault = exc.usage, "refused"

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from threading import Lock
 from typing import Any
 
 from service.locales import Language
@@ -289,8 +290,17 @@ def _is_detected(text: str, language: Language) -> bool:
     return all(_detector().classify(one.text)[0] != language for one in cut(text, is_whole=True))
 
 
-@cache
 def _detector() -> Any:
+    """One for all threads."""
+    with _LOADING:
+        return _loaded()
+
+
+_LOADING = Lock()
+
+
+@cache
+def _loaded() -> Any:
     """Loaded when a text asks for it: it takes half a second, and 80 MB."""
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 

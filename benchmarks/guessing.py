@@ -115,15 +115,17 @@ class Driver:
                 self._answered(line, call, question)
         line.wanted.sort(key=lambda one: one[0].priority)
         waiting, line.wanted = line.wanted, []
+        slots = self._slots // 2 if is_guess else self._slots
+        flying = sum(ready > self._now for ready, *_ in line.ripe)
         for call, question, chosen in waiting:
             one = self._asked.get(question)
             if one is None:
-                slots = self._slots // 2 if is_guess else self._slots
-                if sum(ready > self._now for ready, *_ in line.ripe) >= slots:
+                if flying >= slots:
                     line.wanted.append((call, question, chosen))
                     continue
                 one = self._asked[question] = Asked(ready=self._now + self._latency(call.id), chosen=chosen)
                 self.result.calls += 1
+                flying += 1
             if is_guess:
                 one.guess = self._guess
             else:

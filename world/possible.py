@@ -21,12 +21,12 @@ def possible(setting: Setting, snapshot: Snapshot, *, nearest: int | None = 3) -
 
     What cannot be reached is never offered. Seats are known only where the character stands; elsewhere it finds out.
     """
-    found: list[Option | Refusal] = []
-    for action in setting.catalogue.actions:
-        found.extend(_do(setting, snapshot, action, nearest))
-    found.extend(_talk(setting, snapshot, nearest))
-    found.extend(_go(setting, snapshot))
-    found.append(Option(action_id=WAIT, node_id=snapshot.node_id, minutes=_WAIT_MINUTES))
+    found: list[Option | Refusal] = [
+        *(one for action in setting.catalogue.actions for one in _do(setting, snapshot, action, nearest)),
+        *_talk(setting, snapshot, nearest),
+        *_go(setting, snapshot),
+        Option(action_id=WAIT, node_id=snapshot.node_id, minutes=_WAIT_MINUTES),
+    ]
     return Possibilities(
         options=tuple(one for one in found if isinstance(one, Option)),
         refusals=tuple(one for one in found if isinstance(one, Refusal)),

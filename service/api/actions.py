@@ -189,14 +189,12 @@ def _act(
     now = world_session.world.now
     if isinstance(body, MoveIn):
         segment = walk(session, world_session, character_id, **body.model_dump(exclude={"type"}))
-        minutes = segment.arrival - segment.start
-        return MovedOut.of(segment, arrives_at=segment.arrival, minutes=minutes).model_dump()
+        return MovedOut.of(segment, arrives_at=segment.arrival, minutes=segment.arrival - segment.start).model_dump()
     if isinstance(body, DoIn):
         option = do(session, world_session, character_id, body.action_id, facility_id=body.facility_id)
         arrival = now + option.walk_minutes
         return DoingOut.of(option, arrives_at=arrival, until=arrival + option.minutes).model_dump()
-    cleared = sleep(session, world_session, character_id)
-    return SleptOut(at=now, cleared_conversations=cleared).model_dump()
+    return SleptOut(at=now, cleared_conversations=sleep(session, world_session, character_id)).model_dump()
 
 
 def _named(world: WorldView, one: Option | Refusal) -> dict[str, Any]:

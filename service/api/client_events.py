@@ -65,9 +65,10 @@ class Followed:
 
     def is_over(self, session: Session) -> bool:
         """Whether nothing more will be told. Raises: NotFound: there is no such conversation."""
-        if self.conversation_id is None:
-            return False
-        return phase_of(session, ConversationKey(self.world_id, self.conversation_id)) in SETTLED
+        return (
+            self.conversation_id is not None
+            and phase_of(session, ConversationKey(self.world_id, self.conversation_id)) in SETTLED
+        )
 
 
 class Follower:

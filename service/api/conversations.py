@@ -190,11 +190,13 @@ async def close_conversation(
     `failure.next_try_at`, after a wait that doubles up to an hour, until it succeeds or is given up.
     """
     decide = abandon if give_up else reopen
-
-    def work(session: Session) -> None:
-        decide(session, conversation_of(session, world_id, conversation_id, lock=True))
-
-    await first_answer(write_once(deps.conversation.database, request, work))
+    await first_answer(
+        write_once(
+            deps.conversation.database,
+            request,
+            lambda s: decide(s, conversation_of(s, world_id, conversation_id, lock=True)),
+        )
+    )
     return await _answer(deps, world_id, conversation_id, response, wait=wait)
 
 
@@ -261,14 +263,13 @@ async def say_in_conversation(
     The answer comes at once (202), and what the other says follows in the conversation's events; with `wait=true` it is
     in the answer (200). The same `message_id` sent again says nothing new.
     """
-    told = body.context.told if body.context else ()
     speaker_id = body.person_id or asking.player_id
     require_player(asking, speaker_id)
     words = Words(
         text=body.text,
         message_id=body.message_id,
         person_id=speaker_id,
-        told=told,
+        told=body.context.told if body.context else (),
         to=body.to,
         loudness=Loudness(body.loudness),
     )
@@ -293,10 +294,9 @@ async def choose_in_conversation(
 
     Chosen twice it is said once. After something else was said the line cannot be chosen any more (409).
     """
-
-    def work(session: Session) -> TurnRow:
-        return choose(session, deps.conversation.worlds, key, body.choice_id, body.message_id)
-
+    work = partial(
+        choose, worlds=deps.conversation.worlds, key=key, choice_id=body.choice_id, message_id=body.message_id
+    )
     return await _said(deps, key, work, asked, response, wait=wait)
 
 
@@ -351,11 +351,7 @@ async def interrupt_conversation(
     """
     stream = deps.conversation.stream
     heard = Heard(utterance_id=body.utterance_id, chars=body.heard_chars, text=body.heard_text)
-    spoken = stream.words(key)
-
-    def work(session: Session) -> None:
-        interrupt(session, deps.conversation.worlds, key, heard, spoken)
-
+    work = partial(interrupt, worlds=deps.conversation.worlds, key=key, heard=heard, spoken=stream.words(key))
     with suppress(Replayed):
         await write_once(deps.conversation.database, request, work)
         async with deps.jobs.dropped(job_of(key)):
@@ -406,11 +402,11 @@ async def say_what_became_of_action(
     come to nothing.
     """
     worlds = deps.conversation.worlds
-
-    def work(session: Session) -> ActionCallOut:
-        return ActionCallOut.of(settle(session, worlds, key, call_id, ok=body.ok, message=body.message))
-
-    call = await write_once(deps.conversation.database, Once.of(key.world_id, asked), work)
+    call = await write_once(
+        deps.conversation.database,
+        Once.of(key.world_id, asked),
+        lambda s: ActionCallOut.of(settle(s, worlds, key, call_id, ok=body.ok, message=body.message)),
+    )
     deps.conversation.stream.tell(key)
     return call
 
@@ -474,11 +470,9 @@ async def _speaks(
 ) -> ConversationDetail:
     """An utterance of the person in the making is dropped."""
     worlds, told = deps.conversation.worlds, deps.conversation.stream.sentences_told(key)
-
-    def work(session: Session) -> tuple[str, ...]:
-        return hand_over(session, worlds, key, person_id, speaker, told).person_ids
-
-    return await _change_table(deps, key, request, work)
+    return await _change_table(
+        deps, key, request, lambda s: hand_over(s, worlds, key, person_id, speaker, told).person_ids
+    )
 
 
 async def _change_table(
@@ -486,8 +480,7 @@ async def _change_table(
 ) -> ConversationDetail:
     """Let `work` change who is there, or who speaks; it answers who is there then."""
     with suppress(Replayed):
-        people = await write_once(deps.conversation.database, request, work)
-        await _tell_table(deps, key, people)
+        await _tell_table(deps, key, await write_once(deps.conversation.database, request, work))
     return await views.read_conversation(deps, *key)
 
 

@@ -138,8 +138,7 @@ async def read_commands(deps: Serving, world_id: WorldId) -> Response:
             seq = some[-1].id
         return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines).encode()
 
-    told = await deps.conversation.database.read(work)
-    return Response(told, media_type=NDJSON)
+    return Response(await deps.conversation.database.read(work), media_type=NDJSON)
 
 
 class SeenStateIn(In):

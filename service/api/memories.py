@@ -422,6 +422,4 @@ def _listed(items: Iterable[Item], world: WorldView, kinds: frozenset[Kind], abo
 def _touches(item: Item, name: str | None, person_id: str) -> bool:
     if name is None or person_id in (item.partner_id, *item.others):
         return person_id in (item.partner_id, *item.others)
-    if isinstance(item, Memory) and normal(name) == normal(item.about):
-        return True
-    return is_named(name, item.text)
+    return (isinstance(item, Memory) and normal(name) == normal(item.about)) or is_named(name, item.text)

@@ -254,11 +254,11 @@ async def change_npc(
     person_id: PersonId, body: NpcIn, deps: Serving, world_id: WorldId, asked: AsAsked, request: OnceReadAnew
 ) -> PersonDetail:
     """An author's hand: set the NPC's mood from now on, and its affinity towards characters; give or take things."""
-
-    def work(session: Session, world_session: WorldSession) -> None:
-        amend_npc(session, world_session, person_id, **body.model_dump())
-
-    await first_answer(deps.world_runner.command(world_id, work, asked=asked, request=request))
+    await first_answer(
+        deps.world_runner.command(
+            world_id, lambda s, lived: amend_npc(s, lived, person_id, **body.model_dump()), asked=asked, request=request
+        )
+    )
     return await show_person(person_id, deps, world_id)
 
 

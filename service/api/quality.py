@@ -29,7 +29,6 @@ async def read_quality(
 
     def work(session: Session, world: WorldView) -> QualitySummary:
         rows = quality_rows(session, world.id, role=role, person_id=person_id)
-        settings = deps.conversation.settings.quality
-        return summed(rows, settings, world.name_of, worst=worst, rehearsal=REHEARSAL)
+        return summed(rows, deps.conversation.settings.quality, world.name_of, worst=worst, rehearsal=REHEARSAL)
 
     return await deps.read(world_id, work)

@@ -151,7 +151,8 @@ def examine(directory: Path, instead: Mapping[str, str | None] = _NONE) -> Check
         return CheckedContent(problems=[problem(str(directory), (), "content.no_directory")])
     content = _parsed(directory, instead)
     content.problems += cross_checked(content)
-    content.problems.sort(key=_by_file)
+    # maps.json first, then actions.json, then the people; within a file as found
+    content.problems.sort(key=lambda found: (found.file != MAPS_FILE, found.file != ACTIONS_FILE, found.file))
     return content
 
 
@@ -272,8 +273,3 @@ def cross_checked(content: CheckedContent) -> Iterator[ContentProblem]:
             yield from check_tags(actions, maps) if maps is not None else ()
             yield from check_game_actions(actions)
         yield from check_plans(characters, actions, maps)
-
-
-def _by_file(found: ContentProblem) -> tuple[bool, bool, str]:
-    """maps.json first, then actions.json, then the people; within a file as found."""
-    return found.file != MAPS_FILE, found.file != ACTIONS_FILE, found.file

@@ -61,8 +61,10 @@ def check_fragments(people: Mapping[str, PersonFile], fragments: Fragments) -> I
     by_name = {name_of(file): (file, fragment) for file, fragment in fragments.items()}
     for file, person in people.items():
         used = dict(by_name[name] for name in person.use if name in by_name)
-        for key, one, other in _differences(person, used, ()):
-            yield problem(file, key, "content.fragments_differ", one=one, other=other)
+        yield from (
+            problem(file, key, "content.fragments_differ", one=one, other=other)
+            for key, one, other in _differences(person, used, ())
+        )
 
 
 def _differences(

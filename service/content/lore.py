@@ -66,9 +66,12 @@ class LoreEntry(ContentModel):
         if not all(same_flag(flags.get(name, False), value) for name, value in self.when.items()):
             return False
         who = self.known_by
-        if who is None or person_id in who.people or map_id in who.maps:
-            return True
-        return any(person_id in groups[name] for name in who.groups)
+        return (
+            who is None
+            or person_id in who.people
+            or map_id in who.maps
+            or any(person_id in groups[name] for name in who.groups)
+        )
 
 
 class LoreFile(ContentModel):

@@ -229,11 +229,15 @@ def _persona(person: PersonaFile, language: Language) -> Iterator[PersonaLine]:
         ("dislike", cares.dislikes),
     ):
         yield from (persona_line(kind, text.of(language), language) for text in texts if text)
-    for one in person.experiences:
-        yield persona_line("experience", one.event.of(language), language, weight=one.importance)
-    for wish in person.goals:
-        if wish.weight <= SMALL:
-            yield persona_line("wish", wish.goal.of(language), language, weight=wish.weight)
+    yield from (
+        persona_line("experience", one.event.of(language), language, weight=one.importance)
+        for one in person.experiences
+    )
+    yield from (
+        persona_line("wish", wish.goal.of(language), language, weight=wish.weight)
+        for wish in person.goals
+        if wish.weight <= SMALL
+    )
     for other in person.relationships:
         text = other.description.of(language)
         yield PersonaLine(text=text, told=text, person=other.person)

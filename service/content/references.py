@@ -83,9 +83,9 @@ def check_people(people: Mapping[str, PersonFile]) -> Iterator[ContentProblem]:
 
 def entries(maps: MapsFile, name: str) -> Iterator[tuple[Key, Any]]:
     """The entries of every map's list of that name, with their keys."""
-    for i, area in enumerate(maps.maps):
-        for j, entry in enumerate(getattr(area, name)):
-            yield ("maps", i, name, j), entry
+    return (
+        (("maps", i, name, j), entry) for i, area in enumerate(maps.maps) for j, entry in enumerate(getattr(area, name))
+    )
 
 
 def check_maps(maps: MapsFile) -> Iterator[ContentProblem]:
@@ -122,13 +122,10 @@ def _nodes_here(area: MapEntry) -> Iterator[tuple[Key, str]]:
     for j, edge in enumerate(area.edges):
         yield ("edges", j, "from"), edge.start
         yield ("edges", j, "to"), edge.goal
-    for j, way in enumerate(area.exits):
-        yield ("exits", j, "from"), way.start
+    yield from ((("exits", j, "from"), way.start) for j, way in enumerate(area.exits))
     for j, place in enumerate(area.facilities):
-        for k, node in enumerate(place.nodes):
-            yield ("facilities", j, "nodes", k), node
-    for j, post in enumerate(area.npcs):
-        yield ("npcs", j, "spawnNodeId"), post.spawn_node_id
+        yield from ((("facilities", j, "nodes", k), node) for k, node in enumerate(place.nodes))
+    yield from ((("npcs", j, "spawnNodeId"), post.spawn_node_id) for j, post in enumerate(area.npcs))
 
 
 def check_posts(maps: MapsFile) -> Iterator[ContentProblem]:

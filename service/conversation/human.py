@@ -157,8 +157,7 @@ def said_before(session: Session, worlds: WorldRepository, key: ConversationKey,
         NotFound: no such conversation; or what was said is no more.
     """
     row, world = held(session, worlds, key)
-    known = existing(session.get(TurnRow, (*key, turn)), "turn", turn)
-    return _answered_after_all(session, row, world, known)
+    return _answered_after_all(session, row, world, existing(session.get(TurnRow, (*key, turn)), "turn", turn))
 
 
 def _answered_after_all(session: Session, row: ConversationRow, world: WorldView, known: TurnRow) -> TurnRow:

@@ -21,7 +21,7 @@ from service.conversation.prompt import TEMPLATES, Line, data
 from service.conversation.scenes import definition_of, join, leave
 from service.conversation.transcript import conversation_of, end_row, held, pay, turns_of
 from service.conversation.turn_taking import TEXTS, carry_on, hears, interventions_in, sees, those_there
-from service.errors import ModelError, NotFound, SceneOver, TurnPassed, existing, refuse
+from service.errors import ModelError, SceneOver, TurnPassed, existing, refuse
 from service.llm.chat import PromptValues
 from service.locales import Language, Phrase
 from service.memory.closing.context import Sentence, Turn, Weight
@@ -149,10 +149,7 @@ def happen(session: Session, worlds: WorldRepository, key: ConversationKey) -> b
     did. Done twice, as after a crash, it happens once.
     """
     row, world = held(session, worlds, key)
-    rules = rules_of(session, key)
-    said = turns_of(session, key)
-    if not rules:
-        return False
+    rules, said = rules_of(session, key), turns_of(session, key)
     state, any_happened = _state(session, row, world, said, rules), False
     for rule in rules:
         now = replace(state, there=[one.person_id for one in those_there(row, len(said))])
@@ -433,9 +430,7 @@ def _perceived(turn: TurnRow, person: ParticipantRow) -> str:
 def _request(session: Session, key: ConversationKey, number: int) -> InterventionRow:
     """Raises: NotFound."""
     row = session.get(InterventionRow, (*key, number))
-    if row is None or row.kind != "long_term_update_request":
-        raise NotFound(kind="intervention", id=number)
-    return row
+    return existing(row if row and row.kind == "long_term_update_request" else None, "intervention", number)
 
 
 def _settle(

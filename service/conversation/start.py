@@ -174,8 +174,7 @@ def _insert(
         told=list(wanted.told) or None,
         actions=None if wanted.actions is None else list(wanted.actions),
     )
-    pair = (wanted.opener_id, wanted.partner_id)
-    row.participants = participants(session, world, row, pair)
+    row.participants = participants(session, world, row, (wanted.opener_id, wanted.partner_id))
     for one in row.participants:
         one.speaker = Speaker.HUMAN if one.person_id in world.cast.players else Speaker.MODEL
         one.engaged = one.person_id not in engaged

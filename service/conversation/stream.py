@@ -241,9 +241,8 @@ class Stream:
 
     def has_listener(self, key: ConversationKey) -> bool:
         """Whether anybody is told the words of the conversation while they are spoken, or was until now."""
-        if any(box.to_words for box in (*self._boxes.get(key, ()), *self._boxes.get(ALL, ()))):
-            return True
-        return key in self._left and time.monotonic() - self._left[key] < COMES_BACK_SECONDS
+        is_here = any(box.to_words for box in (*self._boxes.get(key, ()), *self._boxes.get(ALL, ())))
+        return is_here or (key in self._left and time.monotonic() - self._left[key] < COMES_BACK_SECONDS)
 
 
 def _recent(times: dict[ConversationKey, float]) -> dict[ConversationKey, float]:

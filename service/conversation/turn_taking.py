@@ -175,9 +175,8 @@ def let_speak(row: ConversationRow, step: int | EndReason, world: WorldView) -> 
     if row.awaits != now:
         row.awaits = now
     if waits:
-        minutes, world_minutes = world.settings.silence_minutes, world.settings.silence_world_minutes
-        if row.chat_idle_minutes is not None:
-            minutes, world_minutes = row.chat_idle_minutes, 0
+        usual = world.settings.silence_minutes, world.settings.silence_world_minutes
+        minutes, world_minutes = usual if row.chat_idle_minutes is None else (row.chat_idle_minutes, 0)
         row.silent_at = steady_time() + minutes * SECONDS_PER_MINUTE if minutes else 0.0  # 0: silence is never too long
         row.silent_at_minute = world.now + world_minutes if world_minutes else 0
 

@@ -228,9 +228,8 @@ def breaks_character(utterance: str, authored: Iterable[str] = ()) -> bool:
 
     Whom its author made a machine (in any of the `authored` texts) may say that it is one.
     """
-    if _OUT_OF_CHARACTER.search(unicodedata.normalize("NFKC", utterance)) is None:
-        return False
-    return not any(_MACHINE.search(unicodedata.normalize("NFKC", own)) for own in authored)
+    steps_out = _OUT_OF_CHARACTER.search(unicodedata.normalize("NFKC", utterance)) is not None
+    return steps_out and not any(_MACHINE.search(unicodedata.normalize("NFKC", own)) for own in authored)
 
 
 _LOOPS = ((20, 0.25), (40, 0.5))
@@ -243,9 +242,8 @@ _BROKEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ue000-\u
 
 def is_nonsense(text: str) -> bool:
     """Whether nobody could say the text: it is broken, has no word, says the same over and over, or is JSON."""
-    if _BROKEN.search(text) or text.lstrip().startswith('{"'):
-        return True
-    return (not squeezed(text) and len(text.strip()) > _BEAT) or loops(text)
+    is_broken = _BROKEN.search(text) is not None or text.lstrip().startswith('{"')
+    return is_broken or (not squeezed(text) and len(text.strip()) > _BEAT) or loops(text)
 
 
 def loops(text: str) -> bool:
@@ -278,16 +276,14 @@ def is_foreign(text: str, language: Language, *, wholly: bool = False) -> bool:
     letters = kana + han + latin + hangul
     least = max(_ENOUGH, (_WHOLLY if wholly else _FOREIGN) * letters)
     others = {"en": kana + han + hangul, "ja": latin + hangul + (0 if kana else han)}
-    if others.get(language, 0) >= least:
-        return True
-    return kana == 0 and sum(map(str.isalpha, text)) >= _SHOWS and _is_detected(text, language)
+    may_be_asked = kana == 0 and sum(map(str.isalpha, text)) >= _SHOWS
+    return others.get(language, 0) >= least or (may_be_asked and _is_detected(text, language))
 
 
 def _is_detected(text: str, language: Language) -> bool:
     """Whether the detector is sure that the text is not in the language, and finds no sentence of it that is."""
-    if dict(_detector().rank(text)).get(language, 1.0) >= _UNLIKELY:
-        return False
-    return all(_detector().classify(one.text)[0] != language for one in cut(text, is_whole=True))
+    is_unlikely = dict(_detector().rank(text)).get(language, 1.0) < _UNLIKELY
+    return is_unlikely and all(_detector().classify(one.text)[0] != language for one in cut(text, is_whole=True))
 
 
 def _detector() -> Any:

@@ -318,9 +318,7 @@ def _subject(world: WorldView, refusal: Refusal) -> str:
     if place is not None and refusal.reason is Reason.CLOSED:
         return place.name
     name = action_name(world, refusal.action_id)
-    if place is None:
-        return name
-    return world.say("common.aside", what=name, inside=place.name)
+    return name if place is None else world.say("common.aside", what=name, inside=place.name)
 
 
 def told_block(block: RoutineBlock) -> DayBlock:

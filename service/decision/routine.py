@@ -162,9 +162,8 @@ def _is_bedtime(moment: _Moment, action: ActionDef) -> bool:
     """Late at home, with time for half a night; or in a block that is there for sleeping."""
     if moment.slot is None:
         return _is_late(moment)
-    if moment.until - moment.snapshot.time < action.minutes // 2:
-        return False
-    return action is moment.named or action.may_begin(moment.slot.since) or _is_late(moment)
+    is_there_for_it = action is moment.named or action.may_begin(moment.slot.since)
+    return moment.until - moment.snapshot.time >= action.minutes // 2 and (is_there_for_it or _is_late(moment))
 
 
 def _is_late(moment: _Moment) -> bool:
@@ -370,9 +369,8 @@ def in_time(setting: Setting, snapshot: Snapshot, option: Option, wake_at: World
 
 def _keeps(setting: Setting, option: Option, arrival: int, one: Commitment) -> bool:
     """Whether the option is to wait at the meeting place until the appointment, or until it is over."""
-    if option.action_id != WAIT or _meeting_node(setting, option.node_id, one) != option.node_id:
-        return False
-    return arrival + option.minutes in (one.appointment, one.waits_until)
+    is_there = option.action_id == WAIT and _meeting_node(setting, option.node_id, one) == option.node_id
+    return is_there and arrival + option.minutes in (one.appointment, one.waits_until)
 
 
 def earliest(*times: WorldTime | None) -> WorldTime | None:

@@ -164,9 +164,7 @@ async def compare(deps: ConversationDependencies, here: str, there: str, limit: 
 def _parted_at(session: Session, here: str, there: str) -> WorldTime | None:
     ours, theirs = _origins(session, here), _origins(session, there)
     common = next((world_id for world_id in ours if world_id in theirs), None)
-    if common is None:
-        return None
-    return WorldTime(min(ours[common], theirs[common]))
+    return None if common is None else WorldTime(min(ours[common], theirs[common]))
 
 
 def _origins(session: Session, world_id: str) -> dict[str, int]:
@@ -288,10 +286,11 @@ def _attitudes(session: Session, one: WorldView, other: WorldView, limit: int) -
 
 
 def _promises(session: Session, one: WorldView, other: WorldView, limit: int) -> First[PromiseDifference]:
-    made: dict[str, CommitmentRow] = {}
-    for mine, its in ((one.id, other.id), (other.id, one.id)):
-        _, query = _only(CommitmentRow, mine, its, ("id",), ("what", "state", "due_at"))
-        made |= {row.id: row for row in session.scalars(query)}
+    made: dict[str, CommitmentRow] = {
+        row.id: row
+        for mine, its in ((one.id, other.id), (other.id, one.id))
+        for row in session.scalars(_only(CommitmentRow, mine, its, ("id",), ("what", "state", "due_at"))[1])
+    }
     first = sorted(made.values(), key=lambda row: (row.made_at, row.id))[:limit]
     return First[PromiseDifference](
         count=len(made),

@@ -290,8 +290,10 @@ def _of_question(world: WorldView, row: DecisionRow, why: EventWhy) -> Iterator[
     basis, name, then = why.basis, world.name_of(row.person_id), WorldTime(row.at)
     if basis.offered:
         yield world.say("why.could")
-        for number, option in enumerate(basis.options, 1):
-            yield world.say("why.option", number=number, what=option_line(world, option))
+        yield from (
+            world.say("why.option", number=number, what=option_line(world, option))
+            for number, option in enumerate(basis.options, 1)
+        )
     refused = refusal_lines(world, basis.refusals)
     if refused:
         yield world.say("why.could_not")

@@ -197,8 +197,10 @@ _TIMES = (
     "yesterday today tonight tomorrow morning evening night day week month year spring summer autumn fall winter "
     "christmas easter last next ago since"
 ).split()
-_JA_TIMES = "昨日 今日 明日 昨夜 今夜 おととい あさって 先週 今週 来週 先月 今月 来月 去年 今年 来年 年末 曜 "
-_JA_TIMES += "春 夏 秋 冬 朝 晩 夜"
+_JA_TIMES = (
+    "昨日 今日 明日 昨夜 今夜 おととい あさって 先週 今週 来週 先月 今月 来月 去年 今年 来年 年末 曜 "
+    "春 夏 秋 冬 朝 晩 夜"
+)
 _TIME = re.compile(
     rf"\d|[〇一二三四五六七八九十百千][年月日時分週回歳人つ円か]|{'|'.join(_JA_TIMES.split())}"
     rf"|\b(?:{'|'.join((*_MONTHS, *_NUMBERS, *_DAYS, *_TIMES))})s?\b"

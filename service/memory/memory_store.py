@@ -113,8 +113,7 @@ class MemoryStore:
         known after a later value of its slot is ended by that.
         """
         revision = next_revision(session, group)
-        for one in memories:
-            session.add(row_of(group, one, revision))
+        session.add_all(row_of(group, one, revision) for one in memories)
         session.flush()
         for one in memories:
             _end_older(session, group, one, revision)

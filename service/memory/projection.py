@@ -208,8 +208,7 @@ def unread(session: Session, world: WorldView, group: Group) -> Episode | None:
     """The oldest summary of the person that was not read yet; only those of characters are. The caller commits."""
     row = SummaryRow
     mine = select(row).where(*group.owns(row), col(row.is_read).is_(False))
-    rows = session.exec(mine.order_by(col(row.at), col(row.conversation_id))).all()
-    for one in rows:
+    for one in session.exec(mine.order_by(col(row.at), col(row.conversation_id))).all():
         if one.summary and group.person_id in world.cast.characters:
             return episode_of(one)
         one.is_read = True

@@ -345,8 +345,7 @@ def around(likeness: Scores, compared: Mask, lines: Lines) -> Scores:
     places = np.flatnonzero(compared)
     here = lines.line[places]
     sums = _sums(here, likeness[places], len(lines))
-    held = _sums(here, np.ones(here.size), len(lines))
-    near = lines.around(held, 1)
+    near = lines.around(_sums(here, np.ones(here.size), len(lines)), 1)
     return lines.around(sums, 1) / np.maximum(near, 1.0)
 
 

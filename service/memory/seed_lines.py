@@ -239,8 +239,7 @@ def read_past(text: bytes) -> Sequence[GivenLine | WrongLine]:
 
 
 def _lines_of(past: Past) -> Iterable[GivenLine]:
-    for number, statement in enumerate(past.statements):
-        yield GivenLine(where=f"statements.{number}", line=statement)
+    yield from (GivenLine(where=f"statements.{number}", line=one) for number, one in enumerate(past.statements))
     for place, talk in enumerate(past.transcripts):
         where = f"transcripts.{place}"
         for number, turn in enumerate(talk.turns):

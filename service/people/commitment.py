@@ -102,9 +102,7 @@ class Commitment(Promised):
     def waits_until(self) -> WorldTime | None:
         """Until when one waits there for the other; None: it is no appointment."""
         at = self.appointment
-        if at is None or self.window is None:
-            return None
-        return min(WorldTime(at + PATIENCE_MINUTES), self.window[1])
+        return None if at is None or self.window is None else min(WorldTime(at + PATIENCE_MINUTES), self.window[1])
 
     def is_open(self, t: WorldTime) -> bool:
         """Whether it is to be kept yet."""
@@ -186,8 +184,7 @@ def node_named(world_map: WorldMap, said: str) -> str | None:
 def _names(world_map: WorldMap) -> Iterator[tuple[str, str]]:
     """Each place under its name and its id; a facility's place is its first node."""
     for facility in world_map.facilities.values():
-        for name in (facility.name, facility.id):
-            yield _bare(name), facility.node_ids[0]
+        yield from ((_bare(name), facility.node_ids[0]) for name in (facility.name, facility.id))
     facilities = {_bare(facility.name) for facility in world_map.facilities.values()}
     for node in world_map.nodes.values():
         for name in {node.name, node.id} - {""}:

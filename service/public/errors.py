@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         LinesWrong,
         NotFound,
         ReplayDiffers,
+        existing,
         usable,
     )
     from service.runtime.tasks import cancel
@@ -31,6 +32,7 @@ __all__ = [
     "NotFound",
     "ReplayDiffers",
     "cancel",
+    "existing",
     "take",
     "usable",
 ]

@@ -344,12 +344,10 @@ class World:
             SceneWrong: it names everything that is wrong.
         """
         self._core.require_models()
-
-        def work(session: Session, world: WorldView) -> ConversationKey:
-            begun = begin(session, world, _scene_of(session, world, scene), self._talk.models.names(), talk_id)
-            return begun.key
-
-        key = await self._core.write(self.id, work)
+        names = self._talk.models.names()
+        key = await self._core.write(
+            self.id, lambda s, world: begin(s, world, _scene_of(s, world, scene), names, talk_id).key
+        )
         return await self.go_on(key.conversation_id, turns, remembered=remembered)
 
     async def go_on(self, talk_id: str, turns: int | None = 1, *, remembered: bool = True) -> Talk:

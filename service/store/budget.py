@@ -302,17 +302,13 @@ def _room(session: Session, subject: Subject, *, more: bool = False, besides: Co
     """What is kept for its talks of all worlds that run or are being closed, and with `more` for one that begins: a
     closing, and the first turns that were not spoken yet, but for those of the talk `besides`.
     """
-    row = ConversationRow
-    seat = ParticipantRow
+    row, seat = ConversationRow, ParticipantRow
     part = col(seat.world_id) == row.world_id, col(seat.conversation_id) == row.id, col(seat.person_id) == subject.name
     every: dict[str, list[Any]] = {
         "all": [],
         "world": [row.world_id == subject.world_id],
         "conversation": [row.world_id == subject.world_id, row.id == subject.name],
-        "player": [
-            row.world_id == subject.world_id,
-            exists().where(*part, col(ParticipantRow.person_id) == subject.name),
-        ],
+        "player": [row.world_id == subject.world_id, exists().where(*part)],
         "key": [row.asked_with == subject.name],
     }
     of = every[subject.scope]

@@ -147,8 +147,7 @@ def publish(
     if conversation.clock_policy == ClockPolicy.NONE:
         note(session, conversation.world_id, at, payload, person_id)
         return
-    world = session.get_one(WorldRow, conversation.world_id)
-    at = max(at, WorldTime(world.now))
+    at = max(at, WorldTime(session.get_one(WorldRow, conversation.world_id).now))
     key = str(conversation.talk_id) if index is None else f"{conversation.talk_id}/{index:03}"
     schedule_event(session, conversation.world_id, at, payload, person_id, key=key)
 
@@ -248,8 +247,7 @@ def last_event(session: Session, world_id: str) -> int:
 
 
 def _newest(world_id: Any, audience: Any) -> SelectOfScalar[int]:
-    newest = select(func.coalesce(func.max(EventRow.id), 0))
-    return newest.where(col(EventRow.world_id) == world_id, col(EventRow.audience) == audience)
+    return select(func.coalesce(func.max(EventRow.id), 0)).where(*told_to(audience, world_id))
 
 
 def tell_clients(session: Session, key: ConversationKey, at: WorldTime, told: Sequence[Payload]) -> None:

@@ -85,8 +85,7 @@ class Policy:
 
     def columns_of(self, table: Table) -> list[Column[Any]]:
         """Those of the table that an export has."""
-        apart = ("world_id", *self.here, *self.passing_columns)
-        return [column for column in table.c if column.name not in apart]
+        return [one for one in table.c if one.name not in ("world_id", *self.here, *self.passing_columns)]
 
 
 def going_with(what: GoesWith) -> Iterator[tuple[Any, Policy]]:

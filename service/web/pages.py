@@ -156,8 +156,7 @@ async def world_page(page: Asked) -> Response:
         for area in (maps.maps if maps else ())
         if area.background
     }
-    data = {"kinds": kinds, "backgrounds": backgrounds}
-    return page.render("world.html", data=_names(page) | data)
+    return page.render("world.html", data=_names(page) | {"kinds": kinds, "backgrounds": backgrounds})
 
 
 @router.get("/view/content-errors")

@@ -13,7 +13,7 @@ from studio.cli.options import KindGroup, Options, command, commands, group_of
 from studio.cli.words import own_language, say
 from studio.exchange.anima import read_anima
 from studio.exchange.card import MOST_CARD_BYTES, read_card
-from studio.exchange.draft import Report, file_bytes
+from studio.exchange.draft import Draft, Report, file_bytes
 from studio.exchange.give import Format, give
 from studio.exchange.place import Wish, ids_in, take_in, take_map_in
 from studio.exchange.tiled import read_tiled
@@ -38,9 +38,7 @@ def import_card(
     replace: ReplaceOption = False,
 ) -> None:
     """Take the person of a Character Card into a game's content."""
-    draft = read_card(file.name, file_bytes(file, MOST_CARD_BYTES))
-    files = take_in(options.game, [(draft, Wish(id=person_id, home=home))], replace_it=replace)
-    _tell(files, draft.report)
+    _take(options, read_card(file.name, file_bytes(file, MOST_CARD_BYTES)), person_id, home, replace)
 
 
 @command(imports, "anima", "cli.help.import_anima", "content")
@@ -56,8 +54,7 @@ def import_anima(
     scenes, past = found.ours(ids_in(examine(game)))
     wishes = [(one.draft, Wish(id=one.id, home=home)) for one in found.people]
     report = [note for one in found.people for note in (*one.draft.report, *one.notes.report)]
-    texts = {ANIMA_PAST: past} if past else {}
-    _tell(take_in(game, wishes, texts, scenes, replace_it=replace), report)
+    _tell(take_in(game, wishes, {ANIMA_PAST: past} if past else {}, scenes, replace_it=replace), report)
     if past:
         typer.echo(f"kataribe memory import {game / ANIMA_PAST} --content {game}")
 
@@ -71,9 +68,7 @@ def import_tinytroupe(
     replace: ReplaceOption = False,
 ) -> None:
     """Take an agent of TinyTroupe into a game's content."""
-    draft = read_tinytroupe(file.name, file_bytes(file))
-    files = take_in(options.game, [(draft, Wish(id=person_id, home=home))], replace_it=replace)
-    _tell(files, draft.report)
+    _take(options, read_tinytroupe(file.name, file_bytes(file)), person_id, home, replace)
 
 
 @command(imports, "tiled", "cli.help.import_tiled", "content")
@@ -94,6 +89,10 @@ def import_story(options: Options, file: Annotated[Path, typer.Argument(help=say
     events = Phrase("counts.events", count=read.events)
     conversations = Phrase("counts.conversations", count=read.conversations)
     typer.echo(say("cli.imported", world=options.world, events=events, conversations=conversations))
+
+
+def _take(options: Options, draft: Draft, person_id: str | None, home: str | None, replace: bool) -> None:
+    _tell(take_in(options.game, [(draft, Wish(id=person_id, home=home))], replace_it=replace), draft.report)
 
 
 def _tell(files: list[Path], report: Report) -> None:

@@ -138,8 +138,7 @@ def _fill(draft: Draft, data: CardData, above: Key) -> None:
     draft.describe((*above, "personality"), data.personality)
     book = data.character_book or Lorebook()
     entries = draft.first((*above, "character_book", "entries"), book.entries, MOST_LORE)
-    order = sorted(enumerate(entries), key=lambda one: one[1].insertion_order)
-    for number, entry in order:
+    for number, entry in sorted(enumerate(entries), key=lambda one: one[1].insertion_order):
         _learn(draft, entry, (*above, "character_book", "entries", number))
     description = (*above, "description")
     told, talk = _apart(draft.bounded(description, data.description))

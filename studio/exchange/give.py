@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from service.public.errors import NotFound
+from service.public.errors import existing
 from service.public.files import (
     CharacterProfile,
     Content,
@@ -48,9 +48,7 @@ def give(content: Content, person_id: str, form: Format, language: Language) -> 
     """
     checked, cast = content.checked, content.cast(language)
     people: dict[str, PersonFile] = {**checked.npcs, **checked.characters}
-    file = checked.file_of(person_id)
-    if file is None:
-        raise NotFound(kind="person", id=person_id)
+    file = existing(checked.file_of(person_id), "person", person_id)
     person = with_fragments(people[file], checked.fragments)
     if form is Format.TINYTROUPE:
         values = _agent(person, {one: known.name for one, known in cast.everybody.items()}, language)
@@ -101,7 +99,8 @@ def _card(
     """As the specifications of version 2 and 3 have it; studio/exchange/card.py names them."""
     wishes = (goal.goal for goal in person.goals)
     lines = [*person.facts, *person.identity, *(one.told for one in person.persona), *person.tendencies, *wishes]
-    first, *others = [*map(_quoted, person.lines)] or [""]
+    # as a card shows what is said
+    first, *others = [one if any(mark in one for mark in _QUOTES) else f'"{one}"' for one in person.lines] or [""]
     data = {
         "name": person.name,
         "description": "\n".join(filter(None, (*lines, person.custom_prompt))),
@@ -140,8 +139,3 @@ def _entries(name: str, lore: list[LoreEntry], language: Language, *, is_third: 
             "constant": one.tell == "always",
         }
         yield entry | ({"use_regex": False} if is_third else {})
-
-
-def _quoted(line: str) -> str:
-    """As a card shows what is said."""
-    return line if any(mark in line for mark in _QUOTES) else f'"{line}"'

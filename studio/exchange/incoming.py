@@ -41,8 +41,7 @@ def incoming(
     if first.lower().endswith(_TILED) or (said and said[1] == b"map"):
         tiled = _read_map(first, files)
         return planned_map(directory, tiled, replace_it=replace), tiled.report
-    read = read_tinytroupe if said else read_card
-    draft = read(first, files[first])
+    draft = (read_tinytroupe if said else read_card)(first, files[first])
     return planned(directory, [(draft, Wish(id=person_id, home=home))], replace_it=replace), draft.report
 
 

@@ -160,8 +160,7 @@ def planned_map(directory: Path, tiled: TiledMap, *, replace_it: bool = False) -
     at = next((i for i, one in enumerate(others) if one["id"] == tiled.values["id"]), len(others))
     if at < len(others) and not replace_it:
         raise ImportRefused([problem(MAPS_FILE, ("maps", at, "id"), "exchange.map_is_there")])
-    beside = [*others[:at], *others[at + 1 :]]
-    _join(tiled, beside)
+    _join(tiled, [*others[:at], *others[at + 1 :]])
     values["maps"] = [*others[:at], tiled.values, *others[at + 1 :]]
     maps = parsed(MapsFile, MAPS_FILE, values)
     wrong = [*check_maps(maps), *check_posts(maps)] or [*check_connectivity(maps)]
@@ -189,13 +188,13 @@ def maps_text(values: Mapping[str, Any]) -> str:
 
 
 def _map_text(area: Mapping[str, Any]) -> str:
-    parts = []
-    for name, value in area.items():
-        told = _json(value)
-        if isinstance(value, list) and value:
-            told = "[\n" + ",\n".join(f"        {_json(one)}" for one in value) + "\n      ]"
-        parts.append(f"      {_json(name)}: {told}")
-    return "    {\n" + ",\n".join(parts) + "\n    }"
+    return "    {\n" + ",\n".join(f"      {_json(name)}: {_value_text(one)}" for name, one in area.items()) + "\n    }"
+
+
+def _value_text(value: Any) -> str:
+    """A list has a line for each of its entries."""
+    is_list = isinstance(value, list) and value
+    return "[\n" + ",\n".join(f"        {_json(one)}" for one in value) + "\n      ]" if is_list else _json(value)
 
 
 _json = partial(json.dumps, ensure_ascii=False)

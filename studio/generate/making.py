@@ -299,8 +299,7 @@ def run_of(settings: Settings, job: Job) -> str:
         "rehearsal": settings.llm.provider == REHEARSAL,
         **job.made_from,
     }
-    text = json.dumps(made_from, sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return hashlib.sha256(json.dumps(made_from, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:12]
 
 
 class _Making:

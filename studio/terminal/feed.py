@@ -311,5 +311,4 @@ def _day(world: WorldView, number: int, day: Day) -> Iterator[str]:
         told = {"at": clock_of(at), "partner": world.name_of(talk.partner_id)}
         yield world.say("run.talked", **told, summary=one_line(talk.summary))
     for key, found in (("run.learned", day.learned), ("run.mid_term", day.mid_term)):
-        for statement in dict.fromkeys(found):
-            yield world.say(key, value=one_line(statement))
+        yield from (world.say(key, value=one_line(statement)) for statement in dict.fromkeys(found))

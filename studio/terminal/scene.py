@@ -89,8 +89,8 @@ def form_of(file: Path) -> TakenAs:
 async def _log(http: httpx.AsyncClient, scene_id: str, form: TakenAs, view: str = "", *, thoughts: bool = False) -> str:
     """Raises: Refused."""
     if form == "report":
-        report = (await http.get(f"/scenes/{scene_id}/report")).json()
-        return json.dumps(report, ensure_ascii=False, indent=2) + "\n"
+        report = await http.get(f"/scenes/{scene_id}/report")
+        return f"{json.dumps(report.json(), ensure_ascii=False, indent=2)}\n"
     asked = {"as": form, "thoughts": str(thoughts).lower()} | ({"view": view} if view else {})
     return (await http.get(f"/scenes/{scene_id}/log", params=asked)).text
 
@@ -225,7 +225,9 @@ class _ScenePlay:
         for turn in range(turns, len(scene["turns"]) + 1):
             for one in scene["interventions"][done:]:
                 if one["before_turn"] == turn:
-                    self._tell_done(one)
+                    kind = sentence(self._language, f"web.do_{one['kind']}")
+                    words = " ".join(filter(None, (one["person_name"], one["text"])))
+                    print(f"  * {kind}{': ' if words else ''}{words}", flush=True)
             if turn < len(scene["turns"]):
                 self._tell_turn(scene["turns"][turn])
         self._told = (len(scene["turns"]), len(scene["interventions"]))
@@ -234,11 +236,6 @@ class _ScenePlay:
             self.say("scene_run.over", reason=reason, turns=len(scene["turns"]))
         if scene["failure"] is not None:
             print(f"  {scene['failure']['detail']}", flush=True)
-
-    def _tell_done(self, one: Mapping[str, Any]) -> None:
-        kind = sentence(self._language, f"web.do_{one['kind']}")
-        words = " ".join(filter(None, (one["person_name"], one["text"])))
-        print(f"  * {kind}{': ' if words else ''}{words}", flush=True)
 
     def _tell_turn(self, turn: Mapping[str, Any]) -> None:
         print(f"{turn['turn'] + 1}. {turn['speaker_name']}", flush=True)

@@ -343,11 +343,9 @@ async def _turn_said(deps: Core, key: ConversationKey, index: int) -> TurnRow | 
         AnswerFailed: it will not come.
         NotFound: the conversation was forgotten.
     """
-
-    def work(session: Session) -> tuple[TurnRow | None, ConversationRow]:
-        return session.get(TurnRow, (*key, index)), conversation_of(session, *key)
-
-    turn, row = await deps.conversation.database.read(work)
+    turn, row = await deps.conversation.database.read(
+        lambda s: (s.get(TurnRow, (*key, index)), conversation_of(s, *key))
+    )
     if turn is None and (row.awaits is not None or row.phase != Phase.RUNNING):
         raise AnswerFailed(failure=row.failure)
     return turn

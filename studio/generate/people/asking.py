@@ -199,9 +199,7 @@ def cleaned(wish: str) -> str:
 
 def rehearsed(wish: str, language: Language) -> str:
     """As much of the wish as a rehearsal repeats; "" where it is in another language, for it translates nothing."""
-    if is_foreign(wish, language):
-        return ""
-    return clipped(wish, _LONGEST_REHEARSED)
+    return "" if is_foreign(wish, language) else clipped(wish, _LONGEST_REHEARSED)
 
 
 def as_wished(person: MadePerson, context: PersonContext) -> WishedPerson:

@@ -71,10 +71,8 @@ class Together:
 
     def befriend_colleagues(self, works: Sequence[str], rng: random.Random) -> None:
         """Tie people of one work to a few of the others."""
-        by_work = defaultdict(list)
-        for number, work in enumerate(works):
-            by_work[work].append(number)
-        for work, numbers in sorted(by_work.items()):
+        for work in sorted(set(works)):
+            numbers = [number for number, one in enumerate(works) if one == work]
             rng.shuffle(numbers)
             for one, other in pairwise(numbers) if work else ():
                 if not self.are_tied(one, other):
@@ -156,9 +154,7 @@ class _Households:
             for other in able
             if other.sex != one.sex and abs(other.age - one.age) <= _PARTNERS and other is not one
         ]
-        if others and may_be_two and self._rng.random() < 0.85:
-            return [one, self._rng.choice(others)]
-        return [one]
+        return [one, self._rng.choice(others)] if others and may_be_two and self._rng.random() < 0.85 else [one]
 
     def _more_children(self, child: Somebody, parents: Sequence[Somebody], most: int, room: int) -> Iterable[Somebody]:
         """Children before grown ones; the grown only where there is room. Nobody is left over for whom a family is too

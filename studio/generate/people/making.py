@@ -395,9 +395,7 @@ def fault_of(person: MadePerson, language: Language, authored: Iterable[str]) ->
     """
     found = fault([(person.name, line) for line in person.lines], language, authored)
     told = (person.personality, "\n".join(person.tendencies), "\n".join(person.facts), words_of(person))
-    if found is None and any(is_foreign(text, language) for text in told):
-        return "language"
-    return found
+    return found or ("language" if any(is_foreign(text, language) for text in told) else None)
 
 
 def _with_family(person: MadePerson, family: str, language: Language) -> MadePerson:

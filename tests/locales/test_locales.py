@@ -129,17 +129,24 @@ def test_a_header_asks_for_the_first_language_that_has_a_file(header: str | None
     assert language_accepted(header) == language
 
 
+def _kinds_of(call: ast.Call) -> list[ast.expr]:
+    """Where the call says that something is not found: what kind of thing."""
+    assert isinstance(call.func, ast.Name)
+    if call.func.id == "existing":
+        return call.args[1:2]
+    named = [given.value for given in call.keywords if given.arg == "kind"]
+    return named if call.func.id in ("NotFound", "NoSuchWorld") else []
+
+
 def test_everything_that_is_not_found_has_a_word_for_its_kind_in_every_language() -> None:
     kinds = {"person", *get_args(PersonKind)} | {  # whom content/load.py does not find
-        given.value.value
+        kind.value
         for top in ROOMS
         for file in top.rglob("*.py")
         for call in ast.walk(ast.parse(file.read_text("utf-8")))
-        if isinstance(call, ast.Call)
-        and isinstance(call.func, ast.Name)
-        and call.func.id in ("NotFound", "NoSuchWorld")
-        for given in call.keywords
-        if given.arg == "kind" and isinstance(given.value, ast.Constant)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        for kind in _kinds_of(call)
+        if isinstance(kind, ast.Constant)
     }
     assert kinds == set(room("en", "kinds")) == set(room("ja", "kinds"))
     assert NotFound(kind="person", id="nobody").sentence("ja") == "この世界に人物 'nobody' は見つかりません。"

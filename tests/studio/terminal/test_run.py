@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
@@ -21,7 +20,7 @@ from service.export.story import StorySpan
 from service.settings import Settings
 from studio.cli import main as cli
 from tests.api.play import write_village
-from tests.end_to_end.process import KATARIBE, environment, kataribe, start
+from tests.end_to_end.process import KATARIBE, environment, kataribe
 
 WORDS = {
     "en": (
@@ -100,7 +99,7 @@ def test_a_run_that_is_stopped_keeps_its_world_and_goes_on_then_travels(tmp_path
         "--language",
         "en",
     ]
-    told = interrupted(tmp_path, command, 12)
+    told = stopped_after(tmp_path, command, 12)
     assert "Stopped at Wed 1 Apr" in told
     assert "kataribe run --data kept" in told
     first = told_lines(exported(tmp_path / "kept", "main"))
@@ -176,24 +175,6 @@ def stopped_after(directory: Path, command: Sequence[str | Path], lines: int) ->
     assert process.returncode == 130, rest
     assert "Traceback" not in rest
     return "".join(told) + rest
-
-
-def interrupted(directory: Path, command: Sequence[str | Path], lines: int) -> str:
-    """What a run tells that gets Ctrl-C's signal after so many lines; nobody stops it while it begins."""
-    out = directory / "told"
-    process = start(directory, tuple(command), {}, out, out)
-    deadline = time.monotonic() + 60
-    while not out.exists() or out.read_bytes().count(b"\n") < lines:
-        assert process.is_alive()
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    assert process.pid is not None
-    os.kill(process.pid, signal.SIGINT)
-    process.join(60)
-    told = out.read_text("utf-8")
-    assert process.exitcode == 130, told
-    assert "Traceback" not in told
-    return told
 
 
 def test_a_stop_at_once_says_how_to_keep_a_world(tmp_path: Path, mill: Path) -> None:

@@ -83,8 +83,10 @@ class SharedQuestions:
         """Return when what the guess is asking is done, or waits for a model."""
         self._waits.clear()
         waits = asyncio.create_task(self._waits.wait())
-        await asyncio.wait({asking, waits}, return_when=asyncio.FIRST_COMPLETED)
-        waits.cancel()
+        try:
+            await asyncio.wait({asking, waits}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waits.cancel()
 
     def begin(self) -> None:
         """Another guess begins where the story stands: it comes to what the story waits for. What the last one did not

@@ -100,11 +100,13 @@ class Guesses:
                 rows[name_of(WorldRow)][0] |= {"target": run.until, "clock_mode": "manual"}
                 await runner.rewrite(world_id, partial(self._copy, world_id=world_id, rows=rows))
                 living = asyncio.create_task(copied.live())
-                await asyncio.sleep(REST * (time.monotonic() - begun))
-                while not shared.is_astray and time.monotonic() < begun + HOLDS_SECONDS:
-                    shared.let_go()
-                    await asyncio.sleep(LOOK_SECONDS)
-                await cancel([living])
+                try:
+                    await asyncio.sleep(REST * (time.monotonic() - begun))
+                    while not shared.is_astray and time.monotonic() < begun + HOLDS_SECONDS:
+                        shared.let_go()
+                        await asyncio.sleep(LOOK_SECONDS)
+                finally:
+                    await cancel([living])
                 if not living.cancelled() and not isinstance(living.exception(), OutOfTurn):
                     living.result()  # two have guessed what cannot both be: or it is a fault
         finally:

@@ -23,7 +23,6 @@ from service.store.session import one_picture
 from service.store.tables import WorldRow
 from service.store.usage import count
 from service.store.world_rows import Rows, name_of, read_rows
-from world.errors import OutOfTurn
 
 _log = logging.getLogger(__name__)
 
@@ -107,8 +106,9 @@ class Guesses:
                         await asyncio.sleep(LOOK_SECONDS)
                 finally:
                     await cancel([living])
-                if not living.cancelled() and not isinstance(living.exception(), OutOfTurn):
-                    living.result()  # two have guessed what cannot both be: or it is a fault
+                if not living.cancelled() and (error := living.exception()) is not None:
+                    # In a guess two may do what cannot both be: it says nothing of the story.
+                    _log.info("a guess of world %s contradicts itself, and is made anew", world_id, exc_info=error)
         finally:
             await copied.stop()
             shared.close()

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
+from benchmarks.guessing import Driver
 from tests.world.little_worlds import MORNING, crowded_world, random_setting, random_world
 from tests.world.simulation import (
     AgentState,
@@ -113,6 +114,34 @@ def test_stopping_between_ticks_does_not_change_the_story() -> None:
     ticks = [WorldTime(t) for t in range(MORNING + 7, UNTIL, 7)]
     for seed in range(25):
         assert ahead(seed, batches=ticks).log == lockstep(seed).log, f"seed {seed}"
+
+
+def test_a_guess_beside_it_tells_the_same_story_sooner() -> None:
+    plain = guessed = in_vain = 0.0
+    for seed in range(25):
+        story, world, latency = lockstep(seed), random_world(seed), lognormal(seed + 1)
+        driver = Driver(
+            until=UNTIL,
+            decide=AgentState(seed=seed),
+            turns=turns_of(seed),
+            latency=latency,
+            concurrency=32,
+            minutes=60,
+        )
+        run = driver.run(world)
+        assert run.log == story.log, f"seed {seed}"
+        guessed += run.seconds
+        in_vain += run.in_vain
+        plain += run_out_of_order(
+            random_world(seed),
+            until=UNTIL,
+            decide=AgentState(seed=seed),
+            turns=turns_of(seed),
+            latency=latency,
+            concurrency=32,
+        ).seconds
+    assert guessed < plain
+    assert in_vain, "nothing was guessed wrongly, so nothing is shown"
 
 
 def test_drawing_in_on_the_way_does_not_change_the_story() -> None:
